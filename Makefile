@@ -1,0 +1,75 @@
+# `make demo` and `make test` are all anyone needs to know; each sets up what it needs.
+# PYTHON=/path/to/python chooses the interpreter of a new environment.
+
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+PYTHON ?=
+PYTEST_FLAGS ?= --timeout=600
+
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint format bench clean distclean
+.DELETE_ON_ERROR:
+
+help:
+	@echo "make demo       what CLIP can do, in about two minutes"
+	@echo "make test       lint, then the test suite"
+	@echo "make lint       ruff, mypy, import-linter"
+	@echo "make format     let ruff rewrite the code"
+	@echo "make bench      how the cost grows with colorings, edges and layers"
+	@echo "make clean      remove caches and build outputs (make distclean: $(VENV) too)"
+
+demo: $(READY)
+	$(BIN)/clipgnn demo
+
+# Small products gain nothing from many threads, and two keep a shared machine usable.
+test: export OMP_NUM_THREADS := $(or $(OMP_NUM_THREADS),2)
+test: lint
+	$(BIN)/python -m pytest $(PYTEST_FLAGS)
+
+lint: $(READY)
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(READY)
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+bench: $(READY)
+	$(BIN)/python -m benchmarks.scaling
+
+# An environment that is there and works is kept; its Python decides. The build backend is pinned
+# and installed too, because an isolated build would not see the constraints.
+$(READY): pyproject.toml constraints.txt
+	@fits='import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 12))'; \
+	if ! $(BIN)/python -c "$$fits" 2>/dev/null || ! $(BIN)/python -m pip --version >/dev/null 2>&1; then \
+	    chosen=; \
+	    for candidate in $(if $(PYTHON),"$(PYTHON)",python3.11 python3.12 python3 python); do \
+	        if "$$candidate" -c "$$fits" 2>/dev/null; then chosen=$$candidate; break; fi; \
+	    done; \
+	    if [ -z "$$chosen" ]; then \
+	        echo "clipgnn needs Python 3.11 or 3.12; $(if $(PYTHON),'$(PYTHON)' is neither.,none was found.)" >&2; \
+	        echo "Install one of them, or name it: make PYTHON=/path/to/python3.11" >&2; \
+	        exit 1; \
+	    fi; \
+	    echo "Creating $(VENV) with $$($$chosen --version) ($$chosen)"; \
+	    "$$chosen" -m venv --clear $(VENV) || { \
+	        echo "$$chosen cannot create a virtual environment; on Debian and Ubuntu the package" >&2; \
+	        echo "python3-venv is missing. Or name another one: make PYTHON=/path/to/python3.11" >&2; \
+	        exit 1; \
+	    }; \
+	fi
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt torch hatchling editables
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --no-build-isolation --editable '.[dev]'
+	@touch $@
+
+clean:
+	rm -rf build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
+
+distclean: clean
+	rm -rf $(VENV)

@@ -1,0 +1,107 @@
+"""How the cost of a training step grows with colorings k, edges E and layers T.
+
+The paper promises O(kET). Each quantity is doubled several times while the others stay, forward and
+backward are timed, and a line is fitted through the logarithms: its slope is the exponent. Sizes
+are taken in turns, several rounds, and the least time of each is kept, so that a slow moment of
+the machine does not tilt the line.
+
+    python -m benchmarks.scaling
+"""
+
+import platform
+import time
+from collections.abc import Callable
+from typing import Annotated
+
+import numpy as np
+import torch
+import typer
+from rich.console import Console
+from rich.table import Table
+
+import clipgnn
+from clipgnn import CLIP
+
+K, NODES, DEGREE, LAYERS, HIDDEN = 16, 800, 8, 3, 64
+Step = Callable[[], None]
+
+
+def training_step(
+    *, k: int = K, nodes: int = NODES, degree: int = DEGREE, layers: int = LAYERS, seed: int = 0
+) -> Step:
+    """A forward and backward pass on graphs of 20 nodes with `degree` random edges a node."""
+    generator = torch.Generator().manual_seed(seed)
+    torch.manual_seed(seed)
+    model = CLIP(1, 2, hidden_channels=HIDDEN, num_layers=layers, num_colorings=k, num_colors=20)
+    batch = torch.arange(nodes) // 20
+    source = torch.arange(nodes).repeat_interleave(degree)
+    target = source // 20 * 20 + torch.randint(20, source.shape, generator=generator)
+    edge_index = torch.stack([source, target])
+    x = torch.ones(nodes, 1)
+
+    def step() -> None:
+        model.zero_grad()
+        model(x, edge_index, batch, generator=generator).sum().backward()
+
+    return step
+
+
+def least_times(steps: list[Step], rounds: int) -> list[float]:
+    """The least time of each step over several rounds, in seconds."""
+    times = np.full((rounds, len(steps)), np.inf)
+    for step in steps:
+        step()
+    for round_number in range(rounds):
+        for place, step in enumerate(steps):
+            start = time.perf_counter()
+            step()
+            times[round_number, place] = time.perf_counter() - start
+    return [float(value) for value in times.min(0)]
+
+
+def main(
+    rounds: Annotated[int, typer.Option(help="Rounds over all sizes.", min=1)] = 7,
+    threads: Annotated[int, typer.Option(help="Threads of torch.", min=1)] = 1,
+) -> None:
+    """Measure and print the exponents."""
+    torch.set_num_threads(threads)
+    series: dict[str, tuple[list[int], list[Step]]] = {
+        "k (colorings)": (sizes := [8, 16, 32, 64], [training_step(k=size) for size in sizes]),
+        "E (edges, nodes along with them)": (
+            [size * DEGREE for size in (400, 800, 1600, 3200)],
+            [training_step(nodes=size) for size in (400, 800, 1600, 3200)],
+        ),
+        "E (edges, nodes fixed)": (
+            [NODES * size for size in (8, 16, 32, 64)],
+            [training_step(degree=size) for size in (8, 16, 32, 64)],
+        ),
+        "T (layers)": (sizes := [2, 4, 8, 16], [training_step(layers=size) for size in sizes]),
+    }
+    table = Table(title="Cost of a training step")
+    for heading in ("what grows", "sizes", "milliseconds", "exponent"):
+        table.add_column(heading)
+    for name, (at, steps) in series.items():
+        times = least_times(steps, rounds)
+        exponent = np.polyfit(np.log(at), np.log(times), 1)[0]
+        table.add_row(
+            name,
+            " ".join(map(str, at)),
+            " ".join(f"{1000 * value:.1f}" for value in times),
+            f"{exponent:.2f}",
+        )
+    console = Console(width=120)
+    console.print(table)
+    console.print(
+        f"Otherwise k={K}, {NODES} nodes of degree {DEGREE}, T={LAYERS}, hidden {HIDDEN}; float32, "
+        f"least of {rounds} rounds, seed 0. clipgnn {clipgnn.__version__}, torch "
+        f"{torch.__version__}, {threads} thread(s), Python {platform.python_version()}, "
+        f"{platform.machine()}."
+    )
+    console.print(
+        "With nodes fixed the exponent of E is under 1: the MLPs on nodes cost the same however "
+        "many edges there are."
+    )
+
+
+if __name__ == "__main__":
+    typer.run(main)

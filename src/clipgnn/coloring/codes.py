@@ -1,0 +1,75 @@
+"""What a network sees of a color: a row of weights, never a one-hot column each.
+
+A color enters the first layer as a code, "any finite set of k elements". Multiplying the code by
+the layer's weight gives one row a color, so that a coloring is a look-up in a small table.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from clipgnn.errors import InvalidColoringError, InvalidParameterError, suggestion
+
+ColorCodeName = Literal["one-hot", "binary"]
+_NAMES = ("one-hot", "binary")
+
+
+@dataclass(frozen=True)
+class ColorCode:
+    """The code of colors 0..num_colors-1.
+
+    Attributes:
+        name: "one-hot", the natural basis of R^num_colors as in the paper, or "binary", the digits
+            of the color as +1 and -1: log2(num_colors) numbers, for groups too large to have a row
+            of weights for each color.
+        num_colors: colors that can be told apart.
+    """
+
+    name: ColorCodeName
+    num_colors: int
+
+    def __post_init__(self) -> None:
+        if self.name not in _NAMES:
+            raise InvalidParameterError(
+                f"color_code must be one of {', '.join(map(repr, _NAMES))}. "
+                f"Got {self.name!r} instead.{suggestion(str(self.name), _NAMES)}"
+            )
+
+    @property
+    def width(self) -> int:
+        """Numbers in the code of a color, rows it takes in the first layer's weight."""
+        if self.name == "one-hot":
+            return self.num_colors
+        return max(1, (self.num_colors - 1).bit_length())
+
+    def table(self, weight: Tensor, largest_group: int) -> Tensor:
+        """One row for each color: its code times `weight`.
+
+        Args:
+            weight: `[members, width, channels]`.
+            largest_group: colors that can occur; rows of others may be left out.
+
+        Returns:
+            `[members, colors, channels]`.
+        """
+        if self.name == "one-hot":
+            return weight
+        colors = torch.arange(min(self.num_colors, largest_group), device=weight.device)
+        digits = colors[:, None] >> torch.arange(self.width, device=weight.device) & 1
+        return (2.0 * digits.to(weight.dtype) - 1.0) @ weight
+
+    def check(self, largest_group: int) -> None:
+        """Can a group of so many nodes have distinct colors?
+
+        Raises:
+            InvalidColoringError: if it cannot.
+        """
+        if largest_group > self.num_colors:
+            raise InvalidColoringError(
+                f"The model has {self.num_colors} colors (num_colors). Got color "
+                f"{largest_group - 1}: a group of {largest_group} nodes with identical attributes "
+                f"needs as many colors. Train a model with num_colors={largest_group} or more "
+                "(color_code='binary' keeps it small)."
+            )

@@ -1,0 +1,92 @@
+"""Where a network's colorings come from, when there may be too many to hold at once."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import torch
+from torch import Tensor
+
+from clipgnn.coloring.enumerate import colorings_by_number, enumerable_counts
+from clipgnn.coloring.groups import Partition
+from clipgnn.coloring.sample import sample_from_partition
+from clipgnn.shapes import Colorings
+
+
+class ColoringStream(Protocol):
+    """Colorings 0, 1, 2, … of every graph of a batch, some graphs having more than others."""
+
+    @property
+    def counts(self) -> Tensor:
+        """`[graphs]`: how many colorings each graph has."""
+
+    @property
+    def most(self) -> int:
+        """The largest of these numbers."""
+
+    def everything(self) -> Colorings:
+        """All colorings of all graphs; those of graphs with fewer are repeated."""
+
+    def part(self, graphs: Tensor, start: int, stop: int) -> Colorings:
+        """Colorings start..stop-1 of the graphs where `graphs` is true, on their nodes only."""
+
+    def sample(self, size: int, generator: torch.Generator | None) -> Colorings:
+        """Some colorings of every graph, at random."""
+
+
+@dataclass(frozen=True)
+class HeldColorings:
+    """Colorings that were drawn, or given by a user: `[colorings, nodes]`."""
+
+    colorings: Colorings
+    graph_of_node: Tensor
+    num_graphs: int
+
+    @property
+    def counts(self) -> Tensor:
+        """The same number for every graph."""
+        return self.graph_of_node.new_full((self.num_graphs,), self.colorings.shape[0])
+
+    @property
+    def most(self) -> int:
+        """That number."""
+        return self.colorings.shape[0]
+
+    def everything(self) -> Colorings:
+        """What is held."""
+        return self.colorings
+
+    def part(self, graphs: Tensor, start: int, stop: int) -> Colorings:
+        """A slice of what is held."""
+        return self.colorings[start:stop, graphs[self.graph_of_node]]
+
+    def sample(self, size: int, generator: torch.Generator | None) -> Colorings:
+        """The first of them: they were drawn at random."""
+        return self.colorings[:size]
+
+
+class AllColorings:
+    """Every coloring of every graph, made from its number when it is needed.
+
+    Raises:
+        TooManyColoringsError: if a graph has too many to enumerate.
+    """
+
+    def __init__(self, partition: Partition) -> None:
+        self.partition = partition
+        self.counts = enumerable_counts(partition)
+        self.most = int(self.counts.max())
+
+    def everything(self) -> Colorings:
+        """By number, from the first."""
+        return self.part(torch.ones_like(self.counts, dtype=torch.bool), 0, self.most)
+
+    def part(self, graphs: Tensor, start: int, stop: int) -> Colorings:
+        """Colorings by number; a graph that runs out begins again."""
+        numbers = torch.arange(start, stop, device=graphs.device)
+        return colorings_by_number(
+            self.partition.subset(graphs), numbers[:, None] % self.counts[graphs]
+        )
+
+    def sample(self, size: int, generator: torch.Generator | None) -> Colorings:
+        """Distinct colorings, uniformly."""
+        return sample_from_partition(self.partition, size, generator)

@@ -1,0 +1,38 @@
+"""Every error clipgnn raises on purpose: one base, and a subclass for each kind of cause.
+
+Each subclass also inherits the built-in a caller would expect, so that `except ValueError` works.
+A message says what must hold, what was got, and how to mend it.
+"""
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+class ClipGNNError(Exception):
+    """Base of all errors of this package."""
+
+
+class InvalidGraphError(ClipGNNError, ValueError):
+    """Node attributes, edges or batch vector do not describe a batch of graphs."""
+
+
+class InvalidColoringError(ClipGNNError, ValueError):
+    """Colors, groups or a number of colorings that cannot be used."""
+
+
+class TooManyColoringsError(InvalidColoringError):
+    """All colorings were asked for, and there are too many to enumerate."""
+
+
+class InvalidParameterError(ClipGNNError, ValueError):
+    """A parameter of a model or function has a value it cannot have."""
+
+
+class ModelFileError(ClipGNNError, ValueError):
+    """A file is not a model saved by clipgnn, or is damaged."""
+
+
+def suggestion(name: str, known: Iterable[str]) -> str:
+    """A closing " Did you mean 'relu'?", or nothing when no known name is close."""
+    close = get_close_matches(name, list(known), n=1)
+    return f" Did you mean {close[0]!r}?" if close else ""

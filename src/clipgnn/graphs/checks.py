@@ -1,0 +1,138 @@
+"""Is this a batch of graphs? Each way it can fail to be one has its own error."""
+
+import torch
+from torch import Tensor
+
+from clipgnn.errors import InvalidGraphError
+
+
+def check_node_attributes(x: Tensor) -> None:
+    """Attributes are finite floats `[nodes, channels]`, or integer labels `[nodes]`.
+
+    Raises:
+        InvalidGraphError: if they are neither, are not finite, or if there are no nodes.
+    """
+    if not isinstance(x, Tensor):
+        raise InvalidGraphError(
+            f"x must be a torch.Tensor. Got {type(x).__name__} instead. "
+            "Nodes without attributes can all have the same: torch.ones(num_nodes, 1)."
+        )
+    labels = x.dim() == 1 and x.dtype == torch.int64
+    if not labels and not (x.dim() == 2 and x.is_floating_point()):
+        raise InvalidGraphError(
+            "x must be floating-point attributes [nodes, channels] or int64 labels [nodes]. "
+            f"Got {_describe(x)} instead. Use x.float(), or x.long() with one axis for labels."
+        )
+    if x.shape[0] == 0:
+        raise InvalidGraphError("A batch must have at least one node. Got x with no rows.")
+    if labels and int(x.min()) < 0:
+        raise InvalidGraphError(f"Labels must not be negative. Got {int(x.min())}.")
+    if not labels:
+        check_finite("x", x)
+
+
+def check_edges(edge_index: Tensor, num_nodes: int) -> None:
+    """Edges are int64 `[2, edges]` and name nodes that exist.
+
+    Raises:
+        InvalidGraphError: if they are not.
+    """
+    if not isinstance(edge_index, Tensor) or edge_index.dtype != torch.int64:
+        raise InvalidGraphError(
+            f"edge_index must be an int64 tensor. Got {_describe(edge_index)} instead. "
+            "Use edge_index.long()."
+        )
+    if edge_index.dim() != 2 or edge_index.shape[0] != 2:
+        raise InvalidGraphError(
+            f"edge_index must have shape [2, edges]. Got {list(edge_index.shape)} instead. "
+            "A dense adjacency matrix becomes one with adjacency.nonzero().t()."
+        )
+    if edge_index.numel() == 0:
+        return
+    low, high = int(edge_index.min()), int(edge_index.max())
+    if low < 0 or high >= num_nodes:
+        raise InvalidGraphError(
+            f"edge_index must name nodes from 0 to {num_nodes - 1} (x has {num_nodes} rows). "
+            f"Got node {low if low < 0 else high}."
+        )
+
+
+def check_batch(batch: Tensor | None, num_nodes: int, batch_size: int | None = None) -> None:
+    """The batch vector is int64 `[nodes]`, ascending from 0, and agrees with `batch_size`.
+
+    Without a batch vector there is one graph.
+
+    Raises:
+        InvalidGraphError: if it is not.
+    """
+    if batch is None:
+        if batch_size not in (None, 1):
+            raise InvalidGraphError(
+                f"batch must be given for several graphs. Got batch_size {batch_size} and no batch."
+            )
+        return
+    if not isinstance(batch, Tensor) or batch.dtype != torch.int64 or batch.dim() != 1:
+        raise InvalidGraphError(
+            f"batch must be an int64 tensor with one axis. Got {_describe(batch)} instead."
+        )
+    if batch.numel() != num_nodes:
+        raise InvalidGraphError(
+            f"batch must name a graph for each node: {num_nodes} nodes, {batch.numel()} entries."
+        )
+    if bool((batch[1:] < batch[:-1]).any()):
+        raise InvalidGraphError(
+            "batch must be sorted: the nodes of a graph stand next to each other. "
+            "Sort the nodes by graph first (nodes, edges and batch together)."
+        )
+    if num_nodes and int(batch[0]) < 0:
+        raise InvalidGraphError(f"batch must not be negative. Got {int(batch[0])}.")
+    if batch_size is not None and num_nodes and int(batch[-1]) >= batch_size:
+        raise InvalidGraphError(
+            f"batch_size must be over every entry of batch. Got batch_size {batch_size} and "
+            f"graph {int(batch[-1])}."
+        )
+
+
+def check_rows(name: str, values: Tensor, shape: list[int | None], per: str) -> None:
+    """`values` are finite floats of this shape (None: any length), a row for each edge or graph.
+
+    Raises:
+        InvalidGraphError: if they are not.
+    """
+    if not isinstance(values, Tensor) or not values.is_floating_point():
+        raise InvalidGraphError(
+            f"{name} must be a floating-point tensor. Got {_describe(values)} instead."
+        )
+    fits = values.dim() == len(shape) and all(
+        wanted in (None, got) for wanted, got in zip(shape, values.shape, strict=True)
+    )
+    if not fits:
+        wanted_shape = ", ".join("channels" if size is None else str(size) for size in shape)
+        raise InvalidGraphError(
+            f"{name} must have shape [{wanted_shape}], a row for each {per}. "
+            f"Got {list(values.shape)} instead."
+        )
+    check_finite(name, values)
+
+
+def check_finite(name: str, values: Tensor) -> None:
+    """No NaN, no infinity.
+
+    Raises:
+        InvalidGraphError: if there is one.
+    """
+    if not bool(torch.isfinite(values).all()):
+        row = int((~torch.isfinite(values)).nonzero()[0, 0])
+        raise InvalidGraphError(
+            f"{name} must be finite. Got {_worst(values[row])} in row {row}. Replace or drop it."
+        )
+
+
+def _worst(row: Tensor) -> str:
+    return "NaN" if bool(torch.isnan(row).any()) else "an infinite value"
+
+
+def _describe(value: object) -> str:
+    if isinstance(value, Tensor):
+        return f"{str(value.dtype).removeprefix('torch.')} of shape {list(value.shape)}"
+    return type(value).__name__

@@ -1,0 +1,332 @@
+"""CLIP, the Colored Local Iterative Procedure: Eqs. (5) and (9)."""
+
+from typing import Literal
+
+import torch
+from torch import Tensor, nn
+
+from clipgnn.coloring.codes import ColorCode, ColorCodeName
+from clipgnn.coloring.groups import Partition, color_groups
+from clipgnn.coloring.sample import sample_from_partition
+from clipgnn.coloring.stream import AllColorings, ColoringStream, HeldColorings
+from clipgnn.graphs.batch import GraphBatch
+from clipgnn.nn import streaming
+from clipgnn.nn.aggregation import Aggregation
+from clipgnn.nn.checks import check_colorings, check_graph_attributes, check_readable
+from clipgnn.nn.config import CLIPConfig
+from clipgnn.nn.features import ColoredAttributes, Hidden
+from clipgnn.nn.norm import Moments
+from clipgnn.nn.readout import Readout, each_node, sum_nodes
+from clipgnn.shapes import Colorings, GraphFeatures
+
+BYTES_ON_CPU = 2**25
+BYTES_ELSEWHERE = 2**29
+"""Largest activation held at a time; more colorings than fit in it are streamed."""
+
+COLORINGS_MEASURED = 16
+"""Colorings that batch statistics are taken from when colorings are streamed in training."""
+
+
+class CLIP(nn.Module):
+    r"""CLIP: a message-passing network on k colorings of a graph at once, and their maximum.
+
+    From `"Coloring graph neural networks for node disambiguation"
+    <https://arxiv.org/abs/1912.06058>`_. Nodes with identical attributes get distinct colors
+    (Eq. 4); then, for T steps and every coloring c,
+
+    .. math::
+        x^c_{i,0} = (v_i, c_i), \qquad
+        x^c_{i,t+1} = \psi^{(t)}\Big(x^c_{i,t}, \sum_{j \in N(i)} \varphi^{(t)}(x^c_{j,t})\Big),
+        \qquad x_G = \psi\Big(\max_c \sum_i x^c_{i,T}\Big)
+
+    with 2-layer MLPs φ and ψ. ∞-CLIP (`num_colorings="all"`) is deterministic and universal even
+    with one layer (Theorem 4); k-CLIP is random, and its variance falls with k.
+
+    Differs from the paper: batch normalisation inside the MLPs (the paper names none; without it
+    its property tasks are not learned), and no output bias in φ (see `Aggregation`).
+
+    **Many colorings.** More colorings than fit in memory are streamed with a running maximum. In
+    training, gradients flow through the winning colorings only, as they do through any maximum.
+    Batch statistics are then those of 16 random colorings of every graph of the batch: they are
+    measured first, with their gradients, used for all colorings alike, and entered into the
+    running averages once. Without streaming they are those of all colorings used.
+
+    Args:
+        in_channels: channels of the node attributes, or how many integer labels there are.
+        out_channels: channels of the output, such as classes.
+        hidden_channels: channels inside.
+        num_layers: local iterations T.
+        num_colorings: k; 0 for no colors at all (0-CLIP), "all" for every coloring (∞-CLIP).
+        num_colors: colors the network knows; the largest group of identical attributes may have
+            so many nodes.
+        color_code: "one-hot", a row of weights for each color; or "binary", log2(num_colors) rows.
+        activation: name of a continuous, non-polynomial activation.
+        norm: "batch", or None for no normalisation.
+        dropout: dropout before the last map.
+        directed: tell incoming from outgoing edges.
+        edge_channels: channels of edge attributes; 0 for none.
+        graph_channels: channels of graph attributes; 0 for none.
+        num_members: networks side by side, with weights and statistics of their own.
+        colorings_at_once: colorings to hold at a time; by default as memory allows (activations
+            of 32 MB on the CPU, 512 MB elsewhere).
+
+    Raises:
+        InvalidParameterError: if a parameter has a value it cannot have.
+
+    Example:
+        >>> import torch
+        >>> model = CLIP(in_channels=1, out_channels=2, num_colorings=4).eval()
+        >>> square = torch.tensor([[0, 1, 2, 3, 1, 2, 3, 0], [1, 2, 3, 0, 0, 1, 2, 3]])
+        >>> model(torch.ones(4, 1), square).shape
+        torch.Size([1, 2])
+    """
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        *,
+        hidden_channels: int = 64,
+        num_layers: int = 3,
+        num_colorings: int | Literal["all"] = 16,
+        num_colors: int = 64,
+        color_code: ColorCodeName = "one-hot",
+        activation: str = "relu",
+        norm: Literal["batch"] | None = "batch",
+        dropout: float = 0.0,
+        directed: bool = False,
+        edge_channels: int = 0,
+        graph_channels: int = 0,
+        num_members: int = 1,
+        colorings_at_once: int | None = None,
+    ) -> None:
+        super().__init__()
+        self.config = config = CLIPConfig(
+            in_channels=in_channels,
+            out_channels=out_channels,
+            hidden_channels=hidden_channels,
+            num_layers=num_layers,
+            num_colorings=num_colorings,
+            num_colors=num_colors,
+            color_code=color_code,
+            activation=activation,
+            norm=norm,
+            dropout=dropout,
+            directed=directed,
+            edge_channels=edge_channels,
+            graph_channels=graph_channels,
+            num_members=num_members,
+            colorings_at_once=colorings_at_once,
+        )
+        self.code = ColorCode(color_code, num_colors)
+        self.layers = nn.ModuleList(
+            Aggregation(
+                num_members,
+                config.input_channels if layer == 0 else hidden_channels,
+                hidden_channels,
+                edge_channels=edge_channels,
+                directed=directed,
+                activation=activation,
+                norm=norm,
+            )
+            for layer in range(num_layers)
+        )
+        self.readout = Readout(
+            num_members,
+            hidden_channels + graph_channels,
+            hidden_channels,
+            out_channels,
+            activation=activation,
+            norm=norm,
+            dropout=dropout,
+        )
+
+    def forward(
+        self,
+        x: Tensor,
+        edge_index: Tensor,
+        batch: Tensor | None = None,
+        edge_weight: Tensor | None = None,
+        edge_attr: Tensor | None = None,
+        graph_attr: Tensor | None = None,
+        *,
+        colorings: Tensor | None = None,
+        generator: torch.Generator | None = None,
+        batch_size: int | None = None,
+    ) -> Tensor:
+        """The output for each graph, Eq. (5).
+
+        Args:
+            x: node attributes `[nodes, in_channels]`, or integer labels `[nodes]`.
+            edge_index: edges `[2, edges]`, from sources to targets. An undirected edge stands in
+                it both ways.
+            batch: the graph of each node, ascending; one graph without it.
+            edge_weight: `[edges]`, factors in the sums over neighbors.
+            edge_attr: `[edges, edge_channels]`.
+            graph_attr: `[graphs, graph_channels]`.
+            colorings: `[colorings, nodes]` to use instead of drawing them.
+            generator: source of the random colorings; torch's global one without it.
+            batch_size: number of graphs, where the last ones may have no nodes.
+
+        Returns:
+            `[graphs, out_channels]`, or `[members, graphs, out_channels]` with several members.
+
+        Raises:
+            InvalidGraphError: if the tensors are not a batch of graphs this model can read.
+            InvalidColoringError: if the colors do not fit the model.
+            TooManyColoringsError: if `num_colorings="all"` and a graph has too many.
+        """
+        if not torch.compiler.is_compiling():
+            check_graph_attributes(graph_attr, self.config)
+        graphs = self._read(x, edge_index, batch, edge_weight, edge_attr, graph_attr, batch_size)
+        pooled = self._maximum(graphs, self._color(graphs, colorings, generator), generator)
+        return self._by_member(self.readout(pooled, graphs.graph_attr))
+
+    def embed(
+        self,
+        x: Tensor,
+        edge_index: Tensor,
+        batch: Tensor | None = None,
+        edge_weight: Tensor | None = None,
+        edge_attr: Tensor | None = None,
+        *,
+        colorings: Tensor | None = None,
+        generator: torch.Generator | None = None,
+        batch_size: int | None = None,
+    ) -> Tensor:
+        r"""The graph representation before the last MLP: :math:`\max_c \sum_i x^c_{i,T}`.
+
+        Args and errors are those of `forward`; graph attributes enter only after it.
+
+        Returns:
+            `[graphs, hidden_channels]`, or `[members, graphs, hidden_channels]`.
+        """
+        graphs = self._read(x, edge_index, batch, edge_weight, edge_attr, None, batch_size)
+        pooled = self._maximum(graphs, self._color(graphs, colorings, generator), generator)
+        return self._by_member(pooled)
+
+    def embed_nodes(
+        self,
+        x: Tensor,
+        edge_index: Tensor,
+        batch: Tensor | None = None,
+        edge_weight: Tensor | None = None,
+        edge_attr: Tensor | None = None,
+        *,
+        colorings: Tensor | None = None,
+        generator: torch.Generator | None = None,
+        batch_size: int | None = None,
+    ) -> Tensor:
+        r"""The representation of each node, for node-level tasks: :math:`\max_c x^c_{i,T}`.
+
+        Args and errors are those of `forward`; graph attributes enter only after it. Where
+        colorings are streamed in training, each part is computed anew on the way back.
+
+        Returns:
+            `[nodes, hidden_channels]`, or `[members, nodes, hidden_channels]`.
+        """
+        graphs = self._read(x, edge_index, batch, edge_weight, edge_attr, None, batch_size)
+        stream = self._color(graphs, colorings, generator)
+        return self._by_member(self._maximum(graphs, stream, generator, per_node=True))
+
+    def _maximum(
+        self,
+        graphs: GraphBatch,
+        stream: ColoringStream | None,
+        generator: torch.Generator | None,
+        *,
+        per_node: bool = False,
+    ) -> GraphFeatures:
+        """The maximum over colorings, of graphs' sums or of nodes: `[members, rows, channels]`."""
+
+        def run(part: GraphBatch, colors: Colorings | None) -> Tensor:
+            hidden = self._propagate(part, colors, moments)
+            rows = each_node(hidden) if per_node else sum_nodes(hidden, part.membership())
+            return rows.flatten(0, 1)
+
+        moments: Moments | None = None
+        if stream is None:
+            best = run(graphs, None).amax(1)
+        elif stream.most <= self._at_once(graphs.num_nodes):
+            best = run(graphs, stream.everything()).amax(1)
+        else:
+            if self.training:
+                moments = {}
+                run(graphs, stream.sample(COLORINGS_MEASURED, generator))
+            best = streaming.maximum(run, graphs, stream, self._at_once, per_node=per_node)
+        return best.view(self.config.num_members, -1, self.config.hidden_channels)
+
+    def _propagate(
+        self, graphs: GraphBatch, colorings: Colorings | None, moments: Moments | None
+    ) -> Hidden:
+        """The T local iterations under some colorings."""
+        directions = [graphs.edges]
+        if self.config.directed:
+            directions.append(graphs.edges.reversed())
+        first, *others = self.layers
+        colored = ColoredAttributes(graphs.x, self.config.in_channels, colorings, self.code)
+        x: Hidden = first(colored, directions, moments)
+        for layer in others:
+            x = layer(x, directions, moments)
+        return x
+
+    def _at_once(self, num_nodes: int) -> int:
+        """Colorings of so many nodes to hold at a time."""
+        if self.config.colorings_at_once is not None:
+            return self.config.colorings_at_once
+        weight = self.readout.first.weight
+        size = num_nodes * self.config.hidden_channels * weight.element_size()
+        return max(1, (BYTES_ON_CPU if weight.device.type == "cpu" else BYTES_ELSEWHERE) // size)
+
+    def _by_member(self, rows: GraphFeatures) -> Tensor:
+        return rows[0] if self.config.num_members == 1 else rows
+
+    def _read(
+        self,
+        x: Tensor,
+        edge_index: Tensor,
+        batch: Tensor | None,
+        edge_weight: Tensor | None,
+        edge_attr: Tensor | None,
+        graph_attr: Tensor | None,
+        batch_size: int | None,
+    ) -> GraphBatch:
+        """The batch, checked against what this model can read, once for each member."""
+        graphs = GraphBatch.from_tensors(
+            x, edge_index, batch, edge_weight, edge_attr, graph_attr, batch_size
+        )
+        if not torch.compiler.is_compiling():
+            check_readable(graphs, self.config, self.readout.first.weight)
+        return graphs.repeat(self.config.num_members)
+
+    def _color(
+        self,
+        graphs: GraphBatch,
+        colorings: Tensor | None,
+        generator: torch.Generator | None,
+    ) -> ColoringStream | None:
+        """The colorings to use: given, drawn, or all of them; None for 0-CLIP."""
+        if colorings is not None:
+            if not torch.compiler.is_compiling():
+                nodes = graphs.num_nodes // self.config.num_members
+                check_colorings(colorings, nodes, self.config, self.code)
+            held = colorings.repeat(1, self.config.num_members)
+            return HeldColorings(held, graphs.graph_of_node, graphs.num_graphs)
+        if self.config.num_colorings == 0:
+            return None
+        return self._draw(graphs, self.config.num_colorings, generator)
+
+    @torch.compiler.disable
+    def _draw(
+        self,
+        graphs: GraphBatch,
+        how_many: int | Literal["all"],
+        generator: torch.Generator | None,
+    ) -> ColoringStream:
+        groups = color_groups(graphs.x, graphs.graph_of_node)
+        partition = Partition.of(groups, graphs.graph_of_node, graphs.num_graphs)
+        self.code.check(int(partition.sizes.max()))
+        if how_many == "all":
+            return AllColorings(partition)
+        drawn = sample_from_partition(partition, how_many, generator)
+        return HeldColorings(drawn, graphs.graph_of_node, graphs.num_graphs)

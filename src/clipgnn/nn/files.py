@@ -1,0 +1,85 @@
+"""Saving and loading: weights as safetensors, the configuration as JSON in the same file.
+
+Nothing in such a file is ever executed: there is no pickle in it.
+"""
+
+import json
+import os
+import tempfile
+from dataclasses import asdict
+from pathlib import Path
+
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save as to_bytes
+
+from clipgnn.errors import InvalidParameterError, ModelFileError
+from clipgnn.nn.clip import CLIP
+from clipgnn.nn.config import CLIPConfig
+
+_FORMAT = "clipgnn.CLIP/1"
+
+
+def save(model: CLIP, path: str | os.PathLike[str]) -> None:
+    """Write a model to one file, whole or not at all.
+
+    Args:
+        model: the model; its device does not matter.
+        path: the file, by custom named `….safetensors`. One that is there is replaced.
+    """
+    tensors = {name: value.detach().cpu() for name, value in model.state_dict().items()}
+    metadata = {"format": _FORMAT, "config": json.dumps(asdict(model.config))}
+    target = Path(path)
+    with tempfile.NamedTemporaryFile(dir=target.parent, prefix=target.name, delete=False) as file:
+        try:
+            file.write(to_bytes(tensors, metadata))
+            file.flush()
+            os.fsync(file.fileno())
+            os.replace(file.name, target)
+        except BaseException:
+            os.unlink(file.name)
+            raise
+
+
+def load(path: str | os.PathLike[str]) -> CLIP:
+    """Read a model that `save` wrote. It is on the CPU and in training mode, as if newly built.
+
+    Raises:
+        FileNotFoundError: if there is no such file.
+        ModelFileError: if the file is damaged, or is not a model of clipgnn.
+    """
+    target = Path(path)
+    if not target.is_file():
+        raise FileNotFoundError(f"There is no model file {target}.")
+    try:
+        with safe_open(target, framework="pt") as file:
+            metadata = file.metadata() or {}
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    except (SafetensorError, OSError) as error:
+        raise ModelFileError(
+            f"{target} must be a safetensors file written by clipgnn.save. "
+            f"It is damaged or something else: {error}."
+        ) from error
+    if metadata.get("format") != _FORMAT:
+        raise ModelFileError(
+            f"{target} must be a model of the format {_FORMAT!r}. "
+            f"Got {metadata.get('format')!r}: another program, or a newer clipgnn, wrote it."
+        )
+    try:
+        config = CLIPConfig.from_dict(json.loads(metadata["config"]))
+    except (KeyError, TypeError, AttributeError, ValueError, InvalidParameterError) as error:
+        raise ModelFileError(f"The configuration in {target} cannot be read: {error}") from error
+    model = CLIP(**asdict(config))
+    expected = model.state_dict()
+    shapes = {name: list(value.shape) for name, value in expected.items()}
+    found = {name: list(value.shape) for name, value in tensors.items()}
+    if shapes != found:
+        wrong = sorted(
+            name for name in shapes.keys() | found.keys() if shapes.get(name) != found.get(name)
+        )
+        raise ModelFileError(
+            f"The weights in {target} must fit its configuration. {wrong[0]!r} should have shape "
+            f"{shapes.get(wrong[0])}. Got {found.get(wrong[0])}."
+        )
+    model.to(next(iter(tensors.values())).dtype)
+    model.load_state_dict(tensors)
+    return model

@@ -1,0 +1,29 @@
+"""What every test runs under: checked tensor shapes, reproducible examples, two threads."""
+
+import importlib.util
+import os
+from collections.abc import Iterator
+
+import jaxtyping
+import pytest
+import torch
+from hypothesis import settings
+
+# Before anything imports clipgnn: the hook checks annotations as modules are loaded. The suite
+# also runs on machines without beartype, where the annotations are only read.
+if importlib.util.find_spec("beartype") is not None:
+    jaxtyping.install_import_hook("clipgnn", "beartype.beartype")
+
+if "OMP_NUM_THREADS" not in os.environ:
+    torch.set_num_threads(2)
+
+settings.register_profile("ci", deadline=None, derandomize=True)
+settings.load_profile("ci")
+
+
+@pytest.fixture
+def without_shape_checks() -> Iterator[None]:
+    """For torch.compile and strict torch.export, which cannot trace through beartype."""
+    jaxtyping.config.update("jaxtyping_disable", True)
+    yield
+    jaxtyping.config.update("jaxtyping_disable", False)
