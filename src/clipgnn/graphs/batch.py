@@ -110,13 +110,8 @@ class GraphBatch:
                 raise InvalidGraphError(
                     "Every edge must stay inside one graph of the batch. Got an edge between two."
                 )
-        return cls(
-            x=x,
-            graph_of_node=batch,
-            num_graphs=batch_size,
-            edges=Edges.between(source, target, x.shape[0], edge_weight, edge_attr),
-            graph_attr=graph_attr,
-        )
+        edges = Edges.between(source, target, x.shape[0], edge_weight, edge_attr)
+        return cls(x, batch, batch_size, edges, graph_attr)
 
     def subset(self, keep: Tensor) -> "GraphBatch":
         """The graphs where `keep` is true, numbered anew."""

@@ -40,7 +40,7 @@ class CLIP(nn.Module):
         \qquad x_G = \psi\Big(\max_c \sum_i x^c_{i,T}\Big)
 
     with 2-layer MLPs φ and ψ. ∞-CLIP (`num_colorings="all"`) is deterministic and universal even
-    with one layer (Theorem 4); k-CLIP is random, and its variance falls with k.
+    with one layer (Theorem 3); k-CLIP is random, and its variance falls with k.
 
     Differs from the paper: batch normalisation inside the MLPs (the paper names none; without it
     its property tasks are not learned), and no output bias in φ (see `Aggregation`).
@@ -314,9 +314,11 @@ class CLIP(nn.Module):
             return HeldColorings(held, graphs.graph_of_node, graphs.num_graphs)
         if self.config.num_colorings == 0:
             return None
+        if torch.compiler.is_compiling():
+            # Drawing depends on values; compiled code steps out for it and comes back.
+            return torch.compiler.disable(self._draw)(graphs, self.config.num_colorings, generator)
         return self._draw(graphs, self.config.num_colorings, generator)
 
-    @torch.compiler.disable
     def _draw(
         self,
         graphs: GraphBatch,
