@@ -1,6 +1,7 @@
 """A batch of graphs as the networks read it: attributes, edges sorted by target, membership."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -65,6 +66,9 @@ class GraphBatch:
     def num_nodes(self) -> int:
         """Nodes of all graphs together."""
         return self.x.shape[0]
+
+    real_nodes: ClassVar[None] = None
+    real_graphs: ClassVar[None] = None
 
     def membership(self) -> SparsePattern:
         """Row `g` holds the nodes of graph `g`."""

@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from clipgnn.graphs.batch import Edges
+from clipgnn.graphs.padded import InPlacePattern, PaddedEdges
 from clipgnn.graphs.sparse import SparsePattern
 from clipgnn.nn.features import Features, Hidden
 from clipgnn.nn.linear import affine
@@ -65,7 +66,11 @@ class Aggregation(nn.Module):
         self.psi = mlp(in_channels + sums * hidden_channels, out_bias=True)
 
     def forward(
-        self, x: Features, directions: Sequence[Edges], moments: Moments | None = None
+        self,
+        x: Features,
+        directions: Sequence[Edges | PaddedEdges],
+        moments: Moments | None = None,
+        real_nodes: Tensor | None = None,
     ) -> Hidden:
         """One step for all nodes, colorings and members.
 
@@ -73,32 +78,38 @@ class Aggregation(nn.Module):
             x: node features.
             directions: the edges; on directed graphs, the edges and then the edges reversed.
             moments: see `BatchNorm`.
+            real_nodes: `[members, nodes]`, which are not padding; all without it.
         """
         phis = [self.phi] if self.phi_out is None else [self.phi, self.phi_out]
         widths = [x.channels] + [self.hidden_channels] * len(phis)
         own, *for_sums = self.psi.first.weight.split(widths, dim=1)
         before = x.through(own, self.psi.first.bias)
         rows = before.flatten(1, 2)
+        real = None if real_nodes is None else real_nodes.repeat_interleave(before.shape[2], 1)
         for phi, edges, for_sum in zip(phis, directions, for_sums, strict=True):
-            total = _sum_over_neighbors(phi, x, edges, moments).flatten(1, 2)
-            rows = torch.baddbmm(rows, total, torch.bmm(phi.second.weight, for_sum))
-        return Hidden(self.psi.between(rows, moments).view(before.shape), self.psi.second)
+            total = _sum_over_neighbors(phi, x, edges, moments, real).flatten(1, 2)
+            rows = affine(total, torch.bmm(phi.second.weight, for_sum), None, plus=rows)
+        return Hidden(self.psi.between(rows, moments, real).view(before.shape), self.psi.second)
 
 
 def _sum_over_neighbors(
-    phi: MLP, x: Features, edges: Edges, moments: Moments | None
+    phi: MLP,
+    x: Features,
+    edges: Edges | PaddedEdges,
+    moments: Moments | None,
+    real: Tensor | None,
 ) -> NodeFeatures:
     """The sum of φ's hidden units over the neighbors: its second map commutes with the sum."""
-    pattern = edges.pattern
+    pattern: SparsePattern | InPlacePattern = edges.pattern
     before = x.through(phi.first.weight[:, : x.channels], phi.first.bias)
     members, nodes, colorings, channels = before.shape
-    if edges.attr is not None:
+    if isinstance(edges, Edges) and edges.attr is not None:
         # φ differs from edge to edge, so it is applied on edges and summed over segments of them.
-        per_edge = before.reshape(members * nodes, -1).index_select(0, pattern.col)
+        per_edge = before.reshape(members * nodes, -1).index_select(0, edges.pattern.col)
         rows = edges.attr.view(members, -1, edges.attr.shape[1])
         seen = affine(rows, phi.first.weight[:, x.channels :], None)[:, :, None]
         before = per_edge.view(members, -1, colorings, channels) + seen
-        pattern = SparsePattern.segments(pattern.row, members * nodes)
-    sent = phi.between(before.flatten(1, 2), moments).view(-1, colorings * channels)
+        pattern = SparsePattern.segments(edges.pattern.row, members * nodes)
+    sent = phi.between(before.flatten(1, 2), moments, real).view(-1, colorings * channels)
     total = sparse_sum(pattern, sent, edges.weight)
     return total.view(members, nodes, colorings, channels)

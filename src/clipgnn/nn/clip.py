@@ -1,5 +1,6 @@
 """CLIP, the Colored Local Iterative Procedure: Eqs. (5) and (9)."""
 
+from dataclasses import asdict
 from typing import Literal
 
 import torch
@@ -9,7 +10,8 @@ from clipgnn.coloring.codes import ColorCode, ColorCodeName
 from clipgnn.coloring.groups import Partition, color_groups
 from clipgnn.coloring.sample import sample_from_partition
 from clipgnn.coloring.stream import AllColorings, ColoringStream, HeldColorings
-from clipgnn.graphs.batch import GraphBatch
+from clipgnn.graphs.batch import Edges, GraphBatch
+from clipgnn.graphs.padded import PaddedBatch, PaddedEdges
 from clipgnn.nn import streaming
 from clipgnn.nn.aggregation import Aggregation
 from clipgnn.nn.checks import check_colorings, check_graph_attributes, check_readable
@@ -141,6 +143,11 @@ class CLIP(nn.Module):
             dropout=dropout,
         )
 
+    @classmethod
+    def from_config(cls, config: CLIPConfig) -> "CLIP":
+        """The network with these parameters."""
+        return cls(**asdict(config))
+
     def forward(
         self,
         x: Tensor,
@@ -181,6 +188,20 @@ class CLIP(nn.Module):
         graphs = self._read(x, edge_index, batch, edge_weight, edge_attr, graph_attr, batch_size)
         pooled = self._maximum(graphs, self._color(graphs, colorings, generator), generator)
         return self._by_member(self.readout(pooled, graphs.graph_attr))
+
+    def classify(self, graphs: PaddedBatch, colorings: Colorings | None) -> GraphFeatures:
+        """The output for each graph of each member's own batch, which training assembles.
+
+        Args:
+            graphs: a batch for each member.
+            colorings: `[colorings, nodes]`; None for 0-CLIP.
+
+        Returns:
+            `[members, graphs, out_channels]`.
+        """
+        hidden = self._propagate(graphs, colorings, None)
+        pooled = sum_nodes(hidden, graphs.membership()).amax(2)
+        return self.readout(pooled, None, graphs.real_graphs)
 
     def embed(
         self,
@@ -257,17 +278,20 @@ class CLIP(nn.Module):
         return best.view(self.config.num_members, -1, self.config.hidden_channels)
 
     def _propagate(
-        self, graphs: GraphBatch, colorings: Colorings | None, moments: Moments | None
+        self,
+        graphs: GraphBatch | PaddedBatch,
+        colorings: Colorings | None,
+        moments: Moments | None,
     ) -> Hidden:
         """The T local iterations under some colorings."""
-        directions = [graphs.edges]
+        directions: list[Edges | PaddedEdges] = [graphs.edges]
         if self.config.directed:
             directions.append(graphs.edges.reversed())
         first, *others = self.layers
         colored = ColoredAttributes(graphs.x, self.config.in_channels, colorings, self.code)
-        x: Hidden = first(colored, directions, moments)
+        x: Hidden = first(colored, directions, moments, graphs.real_nodes)
         for layer in others:
-            x = layer(x, directions, moments)
+            x = layer(x, directions, moments, graphs.real_nodes)
         return x
 
     def _at_once(self, num_nodes: int) -> int:

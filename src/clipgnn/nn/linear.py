@@ -1,6 +1,8 @@
 """Affine maps with a members axis: many networks' layers as one batched product."""
 
 import math
+from collections.abc import Sequence
+from typing import Any
 
 import torch
 from jaxtyping import Float
@@ -25,11 +27,19 @@ class Linear(nn.Module):
         self.bias = nn.Parameter(torch.empty(num_members, out_channels)) if bias else None
         self.reset_parameters()
 
-    def reset_parameters(self, generator: torch.Generator | None = None) -> None:
-        """Draw weights and biases uniformly within 1/sqrt(in_channels), as torch does."""
+    def reset_parameters(self, generators: Sequence[torch.Generator] | None = None) -> None:
+        """Draw weights and biases uniformly within 1/sqrt(in_channels), as torch does.
+
+        Args:
+            generators: a source of randomness for each member; torch's global one without them.
+        """
         bound = 1 / math.sqrt(max(1, self.weight.shape[1]))
         for parameter in self.parameters():
-            nn.init.uniform_(parameter, -bound, bound, generator=generator)
+            if generators is None:
+                nn.init.uniform_(parameter, -bound, bound)
+                continue
+            for own, generator in zip(parameter, generators, strict=True):
+                nn.init.uniform_(own, -bound, bound, generator=generator)
 
     def forward(self, x: MemberRows) -> MemberRows:
         """Apply the map to rows `[members, rows, in_channels]`."""
@@ -40,8 +50,39 @@ def affine(
     x: MemberRows,
     weight: Float[Tensor, "members channels out_channels"],
     bias: Float[Tensor, "members out_channels"] | None,
+    plus: Float[Tensor, "members rows out_channels"] | None = None,
 ) -> Float[Tensor, "members rows out_channels"]:
-    """`x @ weight + bias`, member by member."""
-    if bias is None:
+    """`x @ weight + bias`, member by member; or `x @ weight + plus`."""
+    added = plus if bias is None else bias[:, None]
+    if x.is_cuda and x.shape[1] % _SPLIT == 0:
+        product = _SplitProduct.apply(x, weight)
+        return product if added is None else product + added
+    return torch.bmm(x, weight) if added is None else torch.baddbmm(added, x, weight)
+
+
+_SPLIT = 32
+"""Parts that the rows of a member are divided into for the gradient of a weight on a GPU."""
+
+
+class _SplitProduct(torch.autograd.Function):
+    """`torch.bmm`, with a gradient of the weight that keeps a GPU busy.
+
+    That gradient is a small matrix, summed over thousands of rows. Computed as one product it
+    occupies a few multiprocessors only; as a sum over parts of the rows it occupies all of them.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, weight: Tensor) -> Tensor:
+        ctx.save_for_backward(x, weight)
         return torch.bmm(x, weight)
-    return torch.baddbmm(bias[:, None], x, weight)
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, Tensor | None]:
+        x, weight = ctx.saved_tensors
+        members, rows, channels = x.shape
+        parts = (members * _SPLIT, rows // _SPLIT)
+        partial = torch.bmm(
+            x.reshape(*parts, channels).transpose(1, 2), grad.reshape(*parts, grad.shape[2])
+        )
+        grad_x = torch.bmm(grad, weight.transpose(1, 2)) if ctx.needs_input_grad[0] else None
+        return grad_x, partial.view(members, _SPLIT, channels, -1).sum(1)

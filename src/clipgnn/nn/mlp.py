@@ -1,6 +1,6 @@
 """The 2-layer MLPs φ and ψ: Linear, normalisation, activation, Linear."""
 
-from torch import nn
+from torch import Tensor, nn
 
 from clipgnn.nn.activation import activation_named
 from clipgnn.nn.linear import Linear
@@ -42,8 +42,10 @@ class MLP(nn.Module):
         self.norm = BatchNorm(num_members, hidden_channels) if norm == "batch" else None
         self.second = Linear(num_members, hidden_channels, out_channels, bias=out_bias)
 
-    def between(self, x: MemberRows, moments: Moments | None = None) -> MemberRows:
-        """Normalisation and activation of what the first map returned."""
+    def between(
+        self, x: MemberRows, moments: Moments | None = None, real: Tensor | None = None
+    ) -> MemberRows:
+        """Normalisation and activation of what the first map returned; see `BatchNorm`."""
         if self.norm is not None:
-            x = self.norm(x, moments)
+            x = self.norm(x, moments, real)
         return self.activation(x)

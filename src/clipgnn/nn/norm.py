@@ -1,7 +1,7 @@
 """Batch normalisation with statistics of its own for each member."""
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from torch import Tensor, nn
 from torch.nn import functional
 
@@ -33,13 +33,19 @@ class BatchNorm(nn.Module):
         self.register_buffer("running_mean", torch.zeros(num_members, channels))
         self.register_buffer("running_var", torch.ones(num_members, channels))
 
-    def forward(self, x: MemberRows, moments: Moments | None = None) -> MemberRows:
+    def forward(
+        self,
+        x: MemberRows,
+        moments: Moments | None = None,
+        real: Bool[Tensor, "members rows"] | None = None,
+    ) -> MemberRows:
         """Normalise rows `[members, rows, channels]`.
 
         Args:
             x: the rows.
             moments: while training, a record of statistics. A layer that finds itself in it uses
                 what is there; one that does not measures its rows and enters the result.
+            real: which rows statistics are taken from; all without it.
 
         Raises:
             InvalidGraphError: while training on a single row, which has no variance.
@@ -54,6 +60,8 @@ class BatchNorm(nn.Module):
                 "one node) in the batch. Use larger batches (drop_last=True in a loader), "
                 "model.eval(), or norm=None."
             )
+        if real is not None:
+            return self._normalise(x, *self._measure_real(x, real))
         if moments is None and x.shape[0] == 1:
             # torch's own kernel is much the fastest on the CPU; it knows one member only.
             return functional.batch_norm(
@@ -67,7 +75,7 @@ class BatchNorm(nn.Module):
                 eps=self.epsilon,
             )[None]
         variance, mean = torch.var_mean(x, dim=1, correction=0)
-        self._track(mean.detach(), variance.detach(), x.shape[1])
+        self._track(mean.detach(), variance.detach() * (x.shape[1] / (x.shape[1] - 1)))
         if moments is not None:
             moments[self] = (mean, variance)
         return self._normalise(x, mean, variance)
@@ -81,7 +89,17 @@ class BatchNorm(nn.Module):
         scale = self.weight * torch.rsqrt(variance + self.epsilon)
         return torch.addcmul((self.bias - mean * scale)[:, None], x, scale[:, None])
 
+    def _measure_real(
+        self, x: MemberRows, real: Bool[Tensor, "members rows"]
+    ) -> tuple[Float[Tensor, "members channels"], Float[Tensor, "members channels"]]:
+        counted = real[:, :, None].to(x.dtype)
+        rows = counted.sum(1)
+        mean = (x * counted).sum(1) / rows.clamp(min=1)
+        variance = ((x - mean[:, None]).square() * counted).sum(1) / rows.clamp(min=1)
+        self._track(mean.detach(), variance.detach() * (rows / (rows - 1).clamp(min=1)))
+        return mean, variance
+
     @torch.no_grad()
-    def _track(self, mean: Tensor, variance: Tensor, rows: int) -> None:
+    def _track(self, mean: Tensor, unbiased_variance: Tensor) -> None:
         self.running_mean.lerp_(mean, self.momentum)
-        self.running_var.lerp_(variance * (rows / (rows - 1)), self.momentum)
+        self.running_var.lerp_(unbiased_variance, self.momentum)

@@ -5,6 +5,7 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.nn import functional
 
+from clipgnn.graphs.padded import PaddedMembership
 from clipgnn.graphs.sparse import SparsePattern
 from clipgnn.nn.features import Hidden
 from clipgnn.nn.linear import affine
@@ -14,7 +15,7 @@ from clipgnn.shapes import GraphFeatures, NodeFeatures
 
 
 def sum_nodes(
-    x: Hidden, membership: SparsePattern
+    x: Hidden, membership: SparsePattern | PaddedMembership
 ) -> Float[Tensor, "members graphs colorings channels"]:
     """The sum of the node features of each graph under each coloring."""
     members, _, colorings, channels = x.activations.shape
@@ -23,7 +24,8 @@ def sum_nodes(
     total = affine(total, x.last.weight, None).view(members, -1, colorings, x.channels)
     if x.last.bias is None:
         return total
-    sizes = membership.rowptr.diff().view(members, -1, 1, 1).to(total.dtype)
+    counts = membership.rowptr.diff() if isinstance(membership, SparsePattern) else membership.count
+    sizes = counts.view(members, -1, 1, 1).to(total.dtype)
     return total + sizes * x.last.bias[:, None, None]
 
 
@@ -57,15 +59,21 @@ class Readout(MLP):
         )
         self.dropout = dropout
 
-    def forward(self, pooled: GraphFeatures, graph_attr: Tensor | None) -> GraphFeatures:
+    def forward(
+        self,
+        pooled: GraphFeatures,
+        graph_attr: Tensor | None = None,
+        real_graphs: Tensor | None = None,
+    ) -> GraphFeatures:
         """The output for each graph.
 
         Args:
             pooled: `[members, graphs, channels]`.
             graph_attr: attributes of each member's graphs, `[members * graphs, channels]`.
+            real_graphs: `[members, graphs]`, which are not padding; all without it.
         """
         if graph_attr is not None:
             rows = graph_attr.view(*pooled.shape[:2], -1)
             pooled = torch.cat([pooled, rows], dim=2)
-        hidden = self.between(self.first(pooled))
+        hidden = self.between(self.first(pooled), None, real_graphs)
         return self.second(functional.dropout(hidden, self.dropout, self.training))

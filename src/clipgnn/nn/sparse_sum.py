@@ -4,17 +4,22 @@ Registered as an operator, so that `torch.compile` and `torch.export` take it as
 order of summation is the order of the entries in a row, so results do not change from run to run.
 """
 
-import warnings
-from functools import cache
 from typing import Any
 
 import torch
 from torch import Tensor
 
+from clipgnn.graphs.padded import InPlacePattern, PaddedMembership
 from clipgnn.graphs.sparse import SparsePattern, inverse_order
+from clipgnn.nn.csr import csr_product
+from clipgnn.nn.gather_sum import sum_in_place, sum_members
 
 
-def sparse_sum(pattern: SparsePattern, x: Tensor, weight: Tensor | None = None) -> Tensor:
+def sparse_sum(
+    pattern: SparsePattern | InPlacePattern | PaddedMembership,
+    x: Tensor,
+    weight: Tensor | None = None,
+) -> Tensor:
     """Row i of the result is the sum of `weight * x[col]` over the entries of row i of the pattern.
 
     Args:
@@ -25,6 +30,10 @@ def sparse_sum(pattern: SparsePattern, x: Tensor, weight: Tensor | None = None) 
     Returns:
         `[rows, channels]`; zero where a row has no entries.
     """
+    if isinstance(pattern, InPlacePattern):
+        return sum_in_place(pattern, x)
+    if isinstance(pattern, PaddedMembership):
+        return sum_members(pattern, x)
     return _sparse_sum(
         x,
         weight,
@@ -46,19 +55,7 @@ def _sparse_sum(
     transposed_order: Tensor,
     transposed_rowptr: Tensor,
 ) -> Tensor:
-    if col.numel() == 0:
-        return x.new_zeros(rowptr.numel() - 1, x.shape[1])
-    _silence_beta_warning()
-    matrix = torch.sparse_csr_tensor(
-        rowptr,
-        col,
-        x.new_ones(col.numel()) if weight is None else weight,
-        (rowptr.numel() - 1, x.shape[0]),
-        check_invariants=False,
-    )
-    if x.device.type == "cpu":
-        return torch.sparse.mm(matrix, x.contiguous(), "sum")
-    return matrix @ x
+    return csr_product(rowptr, col, weight, x)
 
 
 @_sparse_sum.register_fake
@@ -88,14 +85,3 @@ def _backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
 
 
 torch.library.register_autograd("clipgnn::sparse_sum", _backward, setup_context=_setup_context)
-
-
-@cache
-def _silence_beta_warning() -> None:
-    """torch says once that CSR tensors are in beta; say it to nobody."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        index = torch.zeros(1, dtype=torch.int64)
-        torch.sparse_csr_tensor(
-            torch.tensor([0, 1]), index, torch.ones(1), (1, 1), check_invariants=False
-        )

@@ -1,0 +1,35 @@
+"""torch's own product of a sparse matrix, in CSR form, and a dense one."""
+
+import warnings
+from functools import cache
+
+import torch
+from torch import Tensor
+
+
+def csr_product(rowptr: Tensor, col: Tensor, weight: Tensor | None, x: Tensor) -> Tensor:
+    """A sparse matrix times x; a weight of one everywhere without `weight`."""
+    if col.numel() == 0:
+        return x.new_zeros(rowptr.numel() - 1, x.shape[1])
+    _silence_beta_warning()
+    matrix = torch.sparse_csr_tensor(
+        rowptr,
+        col,
+        x.new_ones(col.numel()) if weight is None else weight,
+        (rowptr.numel() - 1, x.shape[0]),
+        check_invariants=False,
+    )
+    if x.device.type == "cpu":
+        return torch.sparse.mm(matrix, x.contiguous(), "sum")
+    return matrix @ x
+
+
+@cache
+def _silence_beta_warning() -> None:
+    """torch says once that CSR tensors are in beta; say it to nobody."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        index = torch.zeros(1, dtype=torch.int64)
+        torch.sparse_csr_tensor(
+            torch.tensor([0, 1]), index, torch.ones(1), (1, 1), check_invariants=False
+        )

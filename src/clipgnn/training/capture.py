@@ -1,0 +1,92 @@
+"""A GPU's way through an epoch: steps and evaluations recorded once, then replayed.
+
+A replay launches a whole step, assembly of the batch and optimizer included, at the cost of one
+launch, and nothing waits for the device until the curves are read at the end.
+"""
+
+import copy
+import time
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+from clipgnn.training.engine import Engine
+
+WARM_UP_STEPS = 3
+"""Steps run before recording: compilation, caches, and the optimizer's first state."""
+
+
+class Captured:
+    """The programs of an engine, compiled and recorded.
+
+    Args:
+        engine: the engine; its state is as new afterwards.
+        deterministic: use only operations whose result repeats to the last bit.
+        compile: let `torch.compile` fuse what can be fused.
+    """
+
+    def __init__(
+        self, engine: Engine, *, deterministic: bool = False, compile: bool = True
+    ) -> None:
+        start = time.perf_counter()
+        self.engine = engine
+        torch.use_deterministic_algorithms(deterministic)
+        state = copy.deepcopy(engine.model.state_dict())
+        loss: Callable[[], Tensor] = engine.loss
+        if compile:
+            loss = torch.compile(engine.loss, dynamic=False)
+
+        def step() -> None:
+            engine.step(loss())
+
+        engine.model.train()
+        self._step = _record(step, WARM_UP_STEPS)
+        engine.model.eval()
+        self._test, self.tested = _record_score(engine, engine.test_parts)
+        self._validate, self.validated = _record_score(engine, engine.validation_parts)
+        engine.model.load_state_dict(state)
+        for values in engine.optimizer.state.values():
+            for value in values.values():
+                value.zero_()
+        torch.cuda.synchronize(engine.device)
+        self.compile_seconds = time.perf_counter() - start
+
+    def epoch(self) -> None:
+        """All steps of an epoch."""
+        for _ in range(self.engine.steps):
+            self._step.replay()
+
+    def test(self) -> Tensor:
+        """Scores on the test graphs."""
+        self._test.replay()
+        return self.tested
+
+    def validate(self) -> Tensor:
+        """Scores on the validation graphs."""
+        self._validate.replay()
+        return self.validated
+
+
+def _record_score(
+    engine: Engine, parts: list[tuple[Tensor, int]]
+) -> tuple[torch.cuda.CUDAGraph, Tensor]:
+    scores = torch.zeros(engine.num_members, device=engine.device)
+
+    def evaluate() -> None:
+        scores.copy_(engine.score(parts))
+
+    return _record(evaluate, 1), scores
+
+
+def _record(program: Callable[[], None], warm_up: int) -> torch.cuda.CUDAGraph:
+    side = torch.cuda.Stream()
+    side.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(side):
+        for _ in range(warm_up):
+            program()
+    torch.cuda.current_stream().wait_stream(side)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        program()
+    return graph

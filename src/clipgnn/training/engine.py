@@ -1,0 +1,217 @@
+"""Members and their data on a device: one step and one evaluation, as pure tensor programs.
+
+Nothing here waits for the device, so that a GPU can record a step once and replay it. All
+randomness (order of graphs, colorings) is hashed from a member's own seed and a counter: what a
+member does depends neither on the device nor on who trains beside it.
+"""
+
+import math
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from clipgnn.coloring.hashed import hashed_colorings, hashed_integers
+from clipgnn.graphs.packed import PackedGraphs
+from clipgnn.graphs.padded import Assembler
+from clipgnn.training.models import Members, ModelSpec, build_members, colorings_of, groups_of
+from clipgnn.training.recipe import Recipe, Split
+
+EVALUATED_AT_ONCE = 2**24
+"""Largest activation, in numbers, of an evaluation; more graphs are taken in turns."""
+
+
+class Engine:
+    """Members of one configuration with as many steps an epoch, ready to train.
+
+    Args:
+        graphs: the data set.
+        spec: the model.
+        recipe: how to train.
+        splits: the graphs of each member.
+        seeds: the seed of each member.
+        device: where to train.
+    """
+
+    def __init__(
+        self,
+        graphs: PackedGraphs,
+        spec: ModelSpec,
+        recipe: Recipe,
+        splits: Sequence[Split],
+        seeds: Sequence[int],
+        device: torch.device,
+    ) -> None:
+        graphs = graphs.to(device)
+        groups = groups_of(graphs)
+        self.recipe = recipe
+        self.device = device
+        self.assembler = Assembler(graphs, groups)
+        classes = graphs.num_classes if recipe.loss == "cross-entropy" else 1
+        model = build_members(spec, graphs, groups, classes, seeds)
+        self.model: nn.Module = model.to(device)
+        self.num_colorings = colorings_of(model)
+        self.hidden = int(spec.parameters.get("hidden_channels") or 64)
+        self.y = torch.cat([graphs.y, graphs.y[:1]])
+        self.seeds = torch.tensor([_signed(seed) for seed in seeds], device=device)
+        self.train_graphs = self._padded([split.train for split in splits])
+        self.train_counts = torch.tensor([split.train.numel() for split in splits], device=device)
+        self.steps = num_steps(splits[0], recipe.batch_size)
+        self.order = torch.empty(0)
+        self.step_number = torch.zeros((), dtype=torch.int64, device=device)
+        self.epoch_number = torch.zeros((), dtype=torch.int64, device=device)
+        self.loss_sum = torch.zeros(len(splits), device=device)
+        self.room = self._largest_room()
+        self.shuffle(0)
+        self.test_parts = self._parts([split.test for split in splits])
+        self.validation_parts = self._parts([split.validation for split in splits])
+        self.optimizer = torch.optim.Adam(
+            self.model.parameters(),
+            lr=torch.tensor(recipe.learning_rate, device=device)
+            if device.type == "cuda"
+            else recipe.learning_rate,
+            capturable=device.type == "cuda",
+            fused=True,
+        )
+
+    @property
+    def num_members(self) -> int:
+        """Members that train together."""
+        return self.seeds.numel()
+
+    def shuffle(self, epoch: int) -> None:
+        """Put the training graphs in the order of an epoch."""
+        order = self._order(epoch)
+        if self.order.shape == order.shape:
+            self.order.copy_(order)
+        else:
+            self.order = order
+        self.step_number.zero_()
+        self.epoch_number.fill_(epoch)
+        self.loss_sum.zero_()
+
+    def set_rate(self, epoch: int) -> None:
+        """The learning rate of an epoch."""
+        rate = self.recipe.learning_rate * 0.5 ** (epoch // self.recipe.halve_every)
+        for group in self.optimizer.param_groups:
+            if isinstance(group["lr"], Tensor):
+                group["lr"].fill_(rate)
+            else:
+                group["lr"] = rate
+
+    def loss(self) -> Tensor:
+        """The mean loss of each member on its next batch, `[members]`."""
+        within = torch.arange(self.recipe.batch_size, device=self.device)
+        chosen = self.order.index_select(1, self.step_number * self.recipe.batch_size + within)
+        if self.device.type == "cuda":
+            batch = self.assembler.batch(chosen, self.room)
+        else:
+            chosen = chosen[:, : int((chosen != self.assembler.padding).sum(1).max())]
+            padded = self.num_members > 1
+            batch = self.assembler.batch(chosen, self.assembler.room_for(chosen), padded=padded)
+        counter = (self.epoch_number * 2 << 32) + self.step_number
+        outputs = self._outputs(batch, counter)
+        real = chosen != self.assembler.padding
+        return (self._errors(outputs, self.y_of(chosen)) * real).sum(1) / real.sum(1)
+
+    def step(self, loss: Tensor) -> None:
+        """Learn from a loss."""
+        self.optimizer.zero_grad(set_to_none=True)
+        loss.sum().backward()
+        self.optimizer.step()
+        left = self.train_counts - self.step_number * self.recipe.batch_size
+        self.loss_sum += loss.detach() * left.clamp(max=self.recipe.batch_size)
+        self.step_number += 1
+
+    def train_loss(self) -> Tensor:
+        """Mean loss of the epoch so far, `[members]`."""
+        seen = self.train_counts.clamp(max=self.steps * self.recipe.batch_size)
+        return self.loss_sum / seen
+
+    @torch.no_grad()
+    def score(self, parts: list[tuple[Tensor, int]]) -> Tensor:
+        """Accuracy, or mean squared error, of each member on its own graphs, `[members]`."""
+        total = torch.zeros(self.num_members, device=self.device)
+        count = torch.zeros_like(total)
+        for number, (chosen, room) in enumerate(parts):
+            padded = self.num_members > 1 or self.device.type == "cuda"
+            batch = self.assembler.batch(chosen, room, padded=padded)
+            counter = ((self.epoch_number * 2 + 1) << 32) + number
+            outputs = self._outputs(batch, counter)
+            real = chosen != self.assembler.padding
+            total += (self._scores(outputs, self.y_of(chosen)) * real).sum(1)
+            count += real.sum(1)
+        return total / count
+
+    def y_of(self, chosen: Tensor) -> Tensor:
+        """Targets of graphs; anything for padding."""
+        return self.y[chosen]
+
+    def _outputs(self, batch: object, counter: Tensor) -> Tensor:
+        colorings = None
+        if self.num_colorings:
+            colorings = hashed_colorings(batch, self.num_colorings, self.seeds, counter)  # type: ignore[arg-type]
+        members: Members = self.model  # type: ignore[assignment]
+        return members.classify(batch, colorings)  # type: ignore[arg-type]
+
+    def _errors(self, outputs: Tensor, targets: Tensor) -> Tensor:
+        if self.recipe.loss == "cross-entropy":
+            return functional.cross_entropy(outputs.transpose(1, 2), targets, reduction="none")
+        return (outputs[:, :, 0] - targets).square()
+
+    def _scores(self, outputs: Tensor, targets: Tensor) -> Tensor:
+        if self.recipe.loss == "cross-entropy":
+            return (outputs.argmax(2) == targets).to(outputs.dtype)
+        return (outputs[:, :, 0] - targets).square()
+
+    def _order(self, epoch: int) -> Tensor:
+        """Each member's graphs shuffled from its seed, the last batch filled up with padding."""
+        counter = torch.tensor(-1 - epoch, device=self.device)
+        keys = hashed_integers(self.seeds, counter, 1, self.train_graphs.shape[1])[0]
+        keys = (keys & (2**62 - 1)).masked_fill(self.train_graphs == self.assembler.padding, 2**62)
+        order = self.train_graphs.gather(1, torch.argsort(keys, dim=1))
+        room = self.steps * self.recipe.batch_size
+        missing = max(0, room - order.shape[1])
+        return functional.pad(order, (0, missing), value=self.assembler.padding)[:, :room]
+
+    def _largest_room(self) -> int:
+        """Nodes of the largest batch of the whole training: fixed shapes need to know."""
+        if self.device.type != "cuda":
+            return 0
+        largest = torch.zeros((), dtype=torch.int64, device=self.device)
+        for epoch in range(self.recipe.epochs):
+            batches = self._order(epoch).view(self.num_members, self.steps, -1)
+            nodes = self.assembler.node_count[batches].sum(2).max()
+            largest = torch.maximum(largest, nodes)
+        return -(-int(largest) // 32) * 32
+
+    def _padded(self, sets: list[Tensor]) -> Tensor:
+        most = max(numbers.numel() for numbers in sets)
+        padding = self.assembler.padding
+        rows = [functional.pad(row, (0, most - row.numel()), value=padding) for row in sets]
+        return torch.stack(rows).to(self.device)
+
+    def _parts(self, sets: list[Tensor]) -> list[tuple[Tensor, int]]:
+        """Graphs to evaluate, and the room they need, in parts that fit in memory."""
+        graphs = self._padded(sets)
+        if graphs.shape[1] == 0:
+            return []
+        per_graph = self.assembler.room_for(graphs) / graphs.shape[1]
+        numbers = per_graph * self.num_members * max(1, self.num_colorings) * self.hidden
+        at_once = max(1, int(EVALUATED_AT_ONCE * (16 if graphs.is_cuda else 1) / numbers))
+        parts = math.ceil(graphs.shape[1] / at_once)
+        return [
+            (part.contiguous(), self.assembler.room_for(part))
+            for part in graphs.tensor_split(parts, dim=1)
+        ]
+
+
+def num_steps(split: Split, batch_size: int) -> int:
+    """Steps of an epoch. A last batch of one graph is left out: it has no batch statistics."""
+    full, rest = divmod(split.train.numel(), batch_size)
+    return full + (rest > 1)
+
+
+def _signed(seed: int) -> int:
+    return (seed + 2**63) % 2**64 - 2**63

@@ -1,0 +1,191 @@
+"""The training loop: one for every model, on any device."""
+
+import time
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+
+import torch
+from torch import Tensor
+
+from clipgnn.errors import InvalidParameterError
+from clipgnn.graphs.packed import PackedGraphs
+from clipgnn.training.engine import Engine, num_steps
+from clipgnn.training.models import ModelSpec
+from clipgnn.training.recipe import History, Recipe, Split
+
+Progress = Callable[[int], None]
+"""Called with the number of member-epochs that have ended since the last call."""
+
+
+def train(
+    graphs: PackedGraphs,
+    model: ModelSpec,
+    recipe: Recipe,
+    splits: Sequence[Split],
+    seeds: Sequence[int],
+    device: str | torch.device = "cpu",
+    *,
+    deterministic: bool = False,
+    progress: Progress | None = None,
+) -> list[History]:
+    """Train a member for each split and seed, and test it after every epoch.
+
+    On a GPU all members train together, and a step is recorded once and replayed. On the CPU they
+    train one after the other, which is faster there: use a process for each instead.
+
+    Args:
+        graphs: undirected graphs.
+        model: the model and its parameters.
+        recipe: how to train.
+        splits: the graphs of each member.
+        seeds: the seed of each member, for its weights, its batches and its colorings.
+        device: "cpu" or "cuda".
+        deterministic: on a GPU, repeat results to the last bit, at a cost in time.
+        progress: see `Progress`.
+
+    Returns:
+        One history for each member. It does not depend on the other members.
+
+    Raises:
+        InvalidParameterError: if splits and seeds do not match, or the model cannot be built.
+    """
+    if len(splits) != len(seeds) or not splits:
+        raise InvalidParameterError(
+            f"There must be a seed for each split. Got {len(splits)} splits, {len(seeds)} seeds."
+        )
+    for split in splits:
+        if num_steps(split, recipe.batch_size) == 0 or split.test.numel() == 0:
+            raise InvalidParameterError(
+                "A split must have at least two graphs to train on and one to test on. "
+                f"Got {split.train.numel()} and {split.test.numel()}."
+            )
+    device = torch.device(device)
+    together: dict[int, list[int]] = defaultdict(list)
+    for member, split in enumerate(splits):
+        key = num_steps(split, recipe.batch_size) if device.type == "cuda" else member
+        together[key].append(member)
+    histories: dict[int, History] = {}
+    for chosen in together.values():
+        engine = Engine(
+            graphs, model, recipe, [splits[i] for i in chosen], [seeds[i] for i in chosen], device
+        )
+        trained = _train_together(engine, deterministic=deterministic, progress=progress)
+        histories.update(zip(chosen, trained, strict=True))
+    return [histories[member] for member in range(len(splits))]
+
+
+def _train_together(
+    engine: Engine, *, deterministic: bool, progress: Progress | None
+) -> list[History]:
+    recipe = engine.recipe
+    if engine.device.type == "cuda":
+        from clipgnn.training.capture import Captured
+
+        program: Captured | Eager = Captured(engine, deterministic=deterministic)
+    else:
+        program = Eager(engine)
+    start = time.perf_counter()
+    losses, tests, validations = [], [], []
+    stopping = _Stopping(recipe.patience, engine.num_members)
+    for epoch in range(recipe.epochs):
+        engine.set_rate(epoch)
+        engine.shuffle(epoch)
+        program.epoch()
+        losses.append(engine.train_loss().clone())
+        tests.append(program.test().clone())
+        if engine.validation_parts:
+            validations.append(program.validate().clone())
+        if progress is not None:
+            progress(engine.num_members)
+        if recipe.patience is not None and stopping.all_done(
+            _monitored(losses, validations, recipe.loss)
+        ):
+            break
+    curves = [_on_host(curve) for curve in (losses, tests, validations)]
+    seconds = time.perf_counter() - start
+    return [
+        History(
+            train_loss=loss,
+            test_score=test,
+            validation_score=validation,
+            seconds=seconds,
+            compile_seconds=program.compile_seconds,
+        )
+        for loss, test, validation in zip(
+            *(_by_member(curve, stopping, engine.num_members) for curve in curves), strict=True
+        )
+    ]
+
+
+def _on_host(curve: list[Tensor]) -> Tensor:
+    """`[epochs, members]`."""
+    return torch.stack(curve).cpu() if curve else torch.empty(0)
+
+
+def _by_member(curve: Tensor, stopping: "_Stopping", num_members: int) -> list[list[float]]:
+    if curve.numel() == 0:
+        return [[] for _ in range(num_members)]
+    return [
+        curve[: stopping.length(member, curve.shape[0]), member].tolist()
+        for member in range(num_members)
+    ]
+
+
+class Eager:
+    """Steps one by one, as they are written."""
+
+    compile_seconds = 0.0
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+
+    def epoch(self) -> None:
+        """All steps of an epoch."""
+        self.engine.model.train()
+        for _ in range(self.engine.steps):
+            self.engine.step(self.engine.loss())
+
+    def test(self) -> Tensor:
+        """Scores on the test graphs."""
+        self.engine.model.eval()
+        return self.engine.score(self.engine.test_parts)
+
+    def validate(self) -> Tensor:
+        """Scores on the validation graphs."""
+        self.engine.model.eval()
+        return self.engine.score(self.engine.validation_parts)
+
+
+class _Stopping:
+    """Early stopping of each member by itself: its history ends where it would have stopped."""
+
+    def __init__(self, patience: int | None, num_members: int) -> None:
+        self.patience = float("inf") if patience is None else patience
+        self.best = [float("inf")] * num_members
+        self.best_epoch = [0] * num_members
+        self.ended: list[int | None] = [None] * num_members
+        self.epochs = 0
+
+    def all_done(self, values: list[float]) -> bool:
+        """Take the values of an epoch, lower is better; has every member stopped?"""
+        self.epochs += 1
+        for member, value in enumerate(values):
+            if self.ended[member] is not None:
+                continue
+            if value < self.best[member]:
+                self.best[member], self.best_epoch[member] = value, self.epochs
+            elif (
+                self.patience is not None and self.epochs - self.best_epoch[member] >= self.patience
+            ):
+                self.ended[member] = self.epochs
+        return all(epoch is not None for epoch in self.ended)
+
+    def length(self, member: int, epochs: int) -> int:
+        """Epochs of a member's history."""
+        return self.ended[member] or epochs
+
+
+def _monitored(losses: list[Tensor], validations: list[Tensor], loss: str) -> list[float]:
+    if not validations:
+        return losses[-1].tolist()
+    return (-validations[-1] if loss == "cross-entropy" else validations[-1]).tolist()

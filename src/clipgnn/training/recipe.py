@@ -1,0 +1,82 @@
+"""How to train, on what, and what comes of it."""
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from clipgnn.errors import InvalidParameterError
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How every model is trained: Adam, its rate halved at intervals. Defaults are the paper's.
+
+    Attributes:
+        epochs: passes over the training graphs.
+        batch_size: graphs a step.
+        learning_rate: of Adam, at the beginning.
+        halve_every: epochs after which the rate is halved.
+        loss: "cross-entropy" for classes, "squared-error" for numbers.
+        patience: stop after so many epochs without a better validation score (or training loss,
+            where nothing is held out for validation); None trains to the end.
+    """
+
+    epochs: int = 400
+    batch_size: int = 32
+    learning_rate: float = 1e-3
+    halve_every: int = 50
+    loss: Literal["cross-entropy", "squared-error"] = "cross-entropy"
+    patience: int | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("epochs", "batch_size", "halve_every", "patience"):
+            value = getattr(self, name)
+            if name == "patience" and value is None:
+                continue
+            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+                raise self._error(name, "an integer of at least 1")
+        if not isinstance(self.learning_rate, float) or not self.learning_rate > 0:
+            raise self._error("learning_rate", "a positive number")
+        if self.loss not in ("cross-entropy", "squared-error"):
+            raise self._error("loss", '"cross-entropy" or "squared-error"')
+
+    def _error(self, name: str, rule: str) -> InvalidParameterError:
+        return InvalidParameterError(
+            f"The {name!r} of a training recipe must be {rule}. Got {getattr(self, name)!r}."
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """Which graphs a member learns from, and which it is tested on: int64 numbers of graphs.
+
+    Attributes:
+        train: to learn from.
+        test: to be tested on after every epoch.
+        validation: to choose an epoch or a configuration by; may be empty.
+    """
+
+    train: Tensor
+    test: Tensor
+    validation: Tensor = field(default_factory=lambda: torch.empty(0, dtype=torch.int64))
+
+
+@dataclass(frozen=True)
+class History:
+    """What one member did, epoch by epoch.
+
+    Attributes:
+        train_loss: mean loss over the training graphs, as they were learned from.
+        test_score: accuracy on the test graphs; mean squared error for numbers.
+        validation_score: the same on the validation graphs; empty if there are none.
+        seconds: time of the whole training, shared by all that trained beside it.
+        compile_seconds: time that went into compilation before it.
+    """
+
+    train_loss: list[float]
+    test_score: list[float]
+    validation_score: list[float]
+    seconds: float
+    compile_seconds: float
