@@ -7,7 +7,7 @@ more pass over all nodes of all colorings. The result is the same but for roundi
 """
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import torch
 from jaxtyping import Float
@@ -22,6 +22,7 @@ Weight = Float[Tensor, "members in_channels out_channels"]
 Bias = Float[Tensor, "members out_channels"] | None
 
 
+@runtime_checkable
 class Features(Protocol):
     """Features x of all nodes under all colorings."""
 

@@ -41,7 +41,7 @@ class Linear(nn.Module):
             for own, generator in zip(parameter, generators, strict=True):
                 nn.init.uniform_(own, -bound, bound, generator=generator)
 
-    def forward(self, x: MemberRows) -> MemberRows:
+    def forward(self, x: MemberRows) -> Float[Tensor, "members rows out_channels"]:
         """Apply the map to rows `[members, rows, in_channels]`."""
         return affine(x, self.weight, self.bias)
 

@@ -60,11 +60,12 @@ class Readout(MLP):
         self.dropout = dropout
 
     def forward(
+    def forward(
         self,
         pooled: GraphFeatures,
         graph_attr: Tensor | None = None,
         real_graphs: Tensor | None = None,
-    ) -> GraphFeatures:
+    ) -> Float[Tensor, "members graphs out_channels"]:
         """The output for each graph.
 
         Args:
