@@ -4,6 +4,7 @@ from dataclasses import asdict
 from typing import Literal
 
 import torch
+from jaxtyping import Float
 from torch import Tensor, nn
 
 from clipgnn.coloring.codes import ColorCode, ColorCodeName
@@ -191,7 +192,9 @@ class CLIP(nn.Module):
         pooled = self._maximum(graphs, self._color(graphs, colorings, generator), generator)
         return self._by_member(self.readout(pooled, graphs.graph_attr))
 
-    def classify(self, graphs: PaddedBatch, colorings: Colorings | None) -> GraphFeatures:
+    def classify(
+        self, graphs: PaddedBatch, colorings: Colorings | None
+    ) -> Float[Tensor, "members graphs out_channels"]:
         """The output for each graph of each member's own batch, which training assembles.
 
         Args:

@@ -55,7 +55,7 @@ def affine(
     """`x @ weight + bias`, member by member; or `x @ weight + plus`."""
     added = plus if bias is None else bias[:, None]
     if x.is_cuda and x.shape[1] % _SPLIT == 0:
-        product = _SplitProduct.apply(x, weight)
+        product: Tensor = _SplitProduct.apply(x, weight)  # type: ignore[no-untyped-call]
         return product if added is None else product + added
     return torch.bmm(x, weight) if added is None else torch.baddbmm(added, x, weight)
 

@@ -60,7 +60,6 @@ class Readout(MLP):
         self.dropout = dropout
 
     def forward(
-    def forward(
         self,
         pooled: GraphFeatures,
         graph_attr: Tensor | None = None,

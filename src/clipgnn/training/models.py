@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Protocol, cast
+from typing import Protocol, cast, runtime_checkable
 
 import torch
 from torch import Tensor, nn
@@ -32,6 +32,7 @@ class ModelSpec:
     parameters: Mapping[str, Parameter] = field(default_factory=dict)
 
 
+@runtime_checkable
 class Members(Protocol):
     """Networks that train side by side, each on its own batch."""
 
