@@ -69,14 +69,15 @@ def train(
         engine = Engine(
             graphs, model, recipe, [splits[i] for i in chosen], [seeds[i] for i in chosen], device
         )
-        trained = _train_together(engine, deterministic=deterministic, progress=progress)
+        trained = train_together(engine, deterministic=deterministic, progress=progress)
         histories.update(zip(chosen, trained, strict=True))
     return [histories[member] for member in range(len(splits))]
 
 
-def _train_together(
-    engine: Engine, *, deterministic: bool, progress: Progress | None
+def train_together(
+    engine: Engine, *, deterministic: bool = False, progress: Progress | None = None
 ) -> list[History]:
+    """Train the members of an engine; see `train`."""
     recipe = engine.recipe
     if engine.device.type == "cuda":
         from clipgnn.training.capture import Captured
