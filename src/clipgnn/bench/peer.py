@@ -1,0 +1,132 @@
+"""k-CLIP as one would write it in PyTorch Geometric, to measure against.
+
+The same network as ours, with the field's usual means: `MessagePassing` layers, a `DataLoader`,
+every graph repeated k times in the batch, colors as one-hot columns, `BatchNorm1d`. Colorings are
+drawn for the whole batch at once: a loop over graphs would only make the peer slower.
+"""
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+from torch_geometric.data import Batch, Data
+from torch_geometric.loader import DataLoader
+from torch_geometric.nn import MessagePassing, global_add_pool
+
+from clipgnn.coloring.groups import color_groups
+
+
+def _mlp(in_channels: int, hidden: int, out_channels: int) -> nn.Sequential:
+    return nn.Sequential(
+        nn.Linear(in_channels, hidden),
+        nn.BatchNorm1d(hidden),
+        nn.ReLU(),
+        nn.Linear(hidden, out_channels),
+    )
+
+
+class PeerLayer(MessagePassing):  # type: ignore[misc]
+    """Eq. (9) by PyG's message passing."""
+
+    def __init__(self, in_channels: int, hidden: int) -> None:
+        super().__init__(aggr="add")
+        self.phi = _mlp(in_channels, hidden, hidden)
+        self.psi = _mlp(in_channels + hidden, hidden, hidden)
+
+    def forward(self, x: Tensor, edge_index: Tensor) -> Tensor:
+        """ψ of a node and the sum of φ over its neighbors."""
+        received = self.propagate(edge_index, x=self.phi(x))
+        return self.psi(torch.cat([x, received], dim=1))
+
+
+class PeerCLIP(nn.Module):
+    """k-CLIP on a batch in which every graph stands k times."""
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        *,
+        hidden: int,
+        num_layers: int,
+        num_colorings: int,
+        num_colors: int,
+    ) -> None:
+        super().__init__()
+        self.num_colorings = num_colorings
+        self.num_colors = num_colors
+        widths = [in_channels + num_colors] + [hidden] * (num_layers - 1)
+        self.layers = nn.ModuleList(PeerLayer(width, hidden) for width in widths)
+        self.readout = _mlp(hidden, hidden, out_channels)
+
+    def forward(self, batch: Batch) -> Tensor:
+        """The output for each graph."""
+        k, nodes, graphs = self.num_colorings, batch.num_nodes, batch.num_graphs
+        copy = torch.arange(k, device=batch.x.device)
+        edge_index = (batch.edge_index[:, None] + nodes * copy[:, None]).flatten(1)
+        graph = (batch.batch + graphs * copy[:, None]).flatten()
+        colors = self._colors(batch).flatten()
+        x = torch.cat([batch.x.repeat(k, 1), functional.one_hot(colors, self.num_colors)], dim=1)
+        for layer in self.layers:
+            x = layer(x, edge_index)
+        pooled = global_add_pool(x, graph, size=graphs * k).view(k, graphs, -1)
+        return self.readout(pooled.amax(0))
+
+    def _colors(self, batch: Batch) -> Tensor:
+        groups = color_groups(batch.x, batch.batch)
+        group = torch.unique(batch.batch * (int(groups.max()) + 1) + groups, return_inverse=True)[1]
+        keys = torch.rand(self.num_colorings, batch.num_nodes, device=group.device)
+        order = torch.argsort(keys + group, dim=1)
+        sizes = torch.bincount(group)
+        starts = (sizes.cumsum(0) - sizes).repeat_interleave(sizes)
+        rank = torch.arange(batch.num_nodes, device=group.device) - starts
+        return torch.empty_like(order).scatter_(1, order, rank.expand_as(order))
+
+
+class Peer:
+    """One fold of cross-validation, trained and tested epoch by epoch.
+
+    Args:
+        graphs: graphs of PyG.
+        train: numbers of the graphs to learn from.
+        test: numbers of the graphs to be tested on.
+        model: the network, on its device.
+        batch_size: graphs a step.
+    """
+
+    def __init__(
+        self,
+        graphs: Sequence[Data],
+        train: Tensor,
+        test: Tensor,
+        model: PeerCLIP,
+        batch_size: int,
+    ) -> None:
+        self.model = model
+        self.device = next(model.parameters()).device
+        self.optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
+        chosen = [graphs[number] for number in train.tolist()]
+        held_out = [graphs[number] for number in test.tolist()]
+        self.train_loader = DataLoader(chosen, batch_size=batch_size, shuffle=True)
+        self.test_loader = DataLoader(held_out, batch_size=batch_size)
+
+    def epoch(self, steps: int | None = None) -> float:
+        """Train an epoch (or only so many steps of it) and test; the accuracy."""
+        self.model.train()
+        for number, batch in enumerate(self.train_loader):
+            if steps is not None and number >= steps:
+                return 0.0
+            batch = batch.to(self.device)
+            self.optimizer.zero_grad()
+            functional.cross_entropy(self.model(batch), batch.y).backward()
+            self.optimizer.step()
+        self.model.eval()
+        right = torch.zeros((), device=self.device)
+        total = 0
+        with torch.no_grad():
+            for batch in self.test_loader:
+                batch = batch.to(self.device)
+                right += (self.model(batch).argmax(1) == batch.y).sum()
+                total += batch.num_graphs
+        return float(right) / total
