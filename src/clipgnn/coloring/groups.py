@@ -34,9 +34,7 @@ def color_groups(x: Tensor, batch: Tensor | None = None, *, decimals: int | None
     check_node_attributes(x)
     check_batch(batch, x.shape[0])
     if decimals is not None:
-        if not x.is_floating_point():
-            raise InvalidParameterError("decimals rounds float attributes. Got integer labels.")
-        x = torch.round(x, decimals=decimals)
+        x = _round(x, decimals)
     rows = _number_rows(x)
     if batch is None:
         return rows
@@ -44,6 +42,15 @@ def color_groups(x: Tensor, batch: Tensor | None = None, *, decimals: int | None
     distinct, group = torch.unique(batch * num_rows + rows, return_inverse=True)
     first_of_graph = pointers(distinct // num_rows, int(batch[-1]) + 1)
     return group - first_of_graph[batch]
+
+
+def _round(x: Tensor, decimals: int) -> Tensor:
+    if isinstance(decimals, bool) or not isinstance(decimals, int):
+        raise InvalidParameterError(f"decimals must be an integer or None. Got {decimals!r}.")
+    if not x.is_floating_point():
+        raise InvalidParameterError("decimals rounds float attributes. Got integer labels.")
+    rounded = torch.round(x.double(), decimals=decimals)
+    return torch.where(torch.isfinite(rounded), rounded, x)  # large numbers have no decimals
 
 
 def _number_rows(x: Tensor) -> Tensor:

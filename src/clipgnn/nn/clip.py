@@ -186,9 +186,8 @@ class CLIP(nn.Module):
             InvalidColoringError: if the colors do not fit the model.
             TooManyColoringsError: if `num_colorings="all"` and a graph has too many.
         """
-        if not torch.compiler.is_compiling():
-            check_graph_attributes(graph_attr, self.config)
         graphs = self._read(x, edge_index, batch, edge_weight, edge_attr, graph_attr, batch_size)
+        check_graph_attributes(graphs.graph_attr, self.config)
         pooled = self._maximum(graphs, self._color(graphs, colorings, generator), generator)
         return self._by_member(self.readout(pooled, graphs.graph_attr))
 
