@@ -10,10 +10,10 @@ import networkx as nx
 import torch
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from sklearn.model_selection import StratifiedKFold
 from torch import Tensor
 from torch.nn import functional
 
+from clipgnn.graphs.folds import stratified_folds
 from clipgnn.graphs.properties import circular_skip_links
 from clipgnn.nn import CLIP
 
@@ -83,35 +83,35 @@ def learn_circular_skip_links(num_colorings: int, *, epochs: int, seed: int = 0)
         The share of the held-out graphs classified rightly, after each epoch.
     """
     data = circular_skip_links(seed)
-    num_nodes = data[0].num_nodes
-    edges = torch.stack([graph.edge_index for graph in data])
-    labels = torch.cat([graph.y for graph in data])
-    folds = StratifiedKFold(10, shuffle=True, random_state=seed).split(labels, labels)
-    train, test = map(torch.from_numpy, next(iter(folds)))
+    train, test = stratified_folds(data.y, seed=seed)[0]
 
     torch.manual_seed(seed)
     model = CLIP(
-        1, 10, hidden_channels=16, num_layers=5, num_colorings=num_colorings, num_colors=num_nodes
+        data.in_channels,
+        data.num_classes,
+        hidden_channels=16,
+        num_layers=5,
+        num_colorings=num_colorings,
+        num_colors=int(data.node_pointers.diff().max()),
     )
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
     schedule = torch.optim.lr_scheduler.StepLR(optimizer, step_size=50, gamma=0.5)
 
     def outputs(chosen: Tensor) -> Tensor:
-        offset = num_nodes * torch.arange(chosen.numel())
-        edge_index = (edges[chosen] + offset[:, None, None]).transpose(0, 1).flatten(1)
-        batch = torch.arange(chosen.numel()).repeat_interleave(num_nodes)
-        return model(torch.ones(batch.numel(), 1), edge_index, batch)
+        graphs = data.batch(chosen)
+        edge_index = torch.stack([graphs.edges.pattern.col, graphs.edges.pattern.row])
+        return model(graphs.x, edge_index, graphs.graph_of_node)
 
     for _ in range(epochs):
         model.train()
         for chosen in train[torch.randperm(train.numel())].split(32):
             optimizer.zero_grad()
-            functional.cross_entropy(outputs(chosen), labels[chosen]).backward()
+            functional.cross_entropy(outputs(chosen), data.y[chosen]).backward()
             optimizer.step()
         schedule.step()
         model.eval()
         with torch.no_grad():
-            right = outputs(test).argmax(1) == labels[test]
+            right = outputs(test).argmax(1) == data.y[test]
         yield float(right.double().mean())
 
 

@@ -32,7 +32,16 @@ class ModelFileError(ClipGNNError, ValueError):
     """A file is not a model saved by clipgnn, or is damaged."""
 
 
+class DatasetNotFoundError(ClipGNNError, FileNotFoundError):
+    """A data set is not where it was looked for, and could not be downloaded either."""
+
+
+class DatasetFileError(ClipGNNError, ValueError):
+    """Files of a data set are missing, damaged or contradict each other."""
+
+
 def suggestion(name: str, known: Iterable[str]) -> str:
     """A closing " Did you mean 'relu'?", or nothing when no known name is close."""
-    close = get_close_matches(name, list(known), n=1)
-    return f" Did you mean {close[0]!r}?" if close else ""
+    by_lower_case = {candidate.lower(): candidate for candidate in known}
+    close = get_close_matches(name.lower(), by_lower_case, n=1)
+    return f" Did you mean {by_lower_case[close[0]]!r}?" if close else ""

@@ -1,21 +1,23 @@
 """A whole data set as flat tensors, from which a batch is assembled by index arithmetic."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
 from torch.nn import functional
-from torch_geometric.data import Data
 
-from clipgnn.errors import InvalidGraphError
+from clipgnn.errors import InvalidGraphError, InvalidParameterError
 from clipgnn.graphs.batch import Edges, GraphBatch
-from clipgnn.graphs.sparse import pointers
+from clipgnn.graphs.checks import check_edges, check_node_attributes, check_rows
+
+if TYPE_CHECKING:  # PyG takes seconds to import, and only those who use its classes need it
+    import torch_geometric.data
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class PackedGraphs:
     """Graphs end to end: nodes and edges of graph g stand between two pointers.
 
@@ -42,15 +44,30 @@ class PackedGraphs:
     def __len__(self) -> int:
         return self.node_pointers.numel() - 1
 
+    def __repr__(self) -> str:
+        return (
+            f"PackedGraphs({self.name!r}, graphs={len(self)}, nodes={self.x.shape[0]}, "
+            f"edges={self.edge_index.shape[1]}, in_channels={self.in_channels})"
+        )
+
     @cached_property
     def num_classes(self) -> int:
-        """Classes of the targets."""
+        """Classes of the targets.
+
+        Raises:
+            InvalidParameterError: if the targets are floats to regress.
+        """
+        if self.y.is_floating_point():
+            raise InvalidParameterError(
+                f"Only targets in int64 have classes. The targets of {self.name!r} are floats to "
+                "regress; call .long() on them if they are classes."
+            )
         return int(self.y.max()) + 1
 
     @cached_property
     def graph_of_node(self) -> Tensor:
         """The graph of each node."""
-        graphs = torch.arange(len(self), device=self.x.device)
+        graphs = torch.arange(len(self), device=self.device)
         return graphs.repeat_interleave(self.node_pointers.diff())
 
     @property
@@ -61,42 +78,58 @@ class PackedGraphs:
     def to(self, device: torch.device | str) -> "PackedGraphs":
         """The same graphs on another device."""
         moved: dict[str, Any] = {
-            field.name: value.to(device) if isinstance(value, Tensor) else value
+            field.name: value.to(device)
             for field in fields(self)
-            for value in [getattr(self, field.name)]
+            if isinstance(value := getattr(self, field.name), Tensor)
         }
-        return PackedGraphs(**moved)
+        return replace(self, **moved)
 
     @classmethod
-    def from_data_list(cls, graphs: Sequence[Data], name: str = "graphs") -> "PackedGraphs":
-        """Pack graphs of PyG. Nodes without attributes all get the same one.
+    def from_data_list(
+        cls, graphs: Iterable["torch_geometric.data.Data"], name: str = "graphs"
+    ) -> "PackedGraphs":
+        """Pack graphs of PyG: their `x`, `edge_index`, `edge_attr` and `y`, nothing else.
+
+        Nodes without attributes all get the same label.
 
         Raises:
-            InvalidGraphError: if there are none, or they do not have the same attributes.
+            InvalidGraphError: if there are none, one is no graph, or they do not have the same
+                kinds of attributes and targets.
         """
+        graphs = list(graphs)
         if not graphs:
             raise InvalidGraphError("A data set must have at least one graph. Got none.")
-        node_counts = torch.tensor([graph.num_nodes for graph in graphs])
-        edge_counts = torch.tensor([graph.edge_index.shape[1] for graph in graphs])
+        for number, graph in enumerate(graphs):
+            _check_edges(graph, number)
+        edge_index = _joined("edge_index", [graph.edge_index for graph in graphs], dim=1)
+        node_counts = torch.tensor([graph.num_nodes for graph in graphs], device=edge_index.device)
+        edge_counts = torch.tensor(
+            [graph.edge_index.shape[1] for graph in graphs], device=edge_index.device
+        )
         if all(graph.x is None for graph in graphs):
-            x = torch.zeros(int(node_counts.sum()), dtype=torch.int64)
+            x = torch.zeros(int(node_counts.sum()), dtype=torch.int64, device=edge_index.device)
         else:
             x = _joined("x", [graph.x for graph in graphs], dim=0)
-        attributes = [graph.edge_attr for graph in graphs]
-        has_attributes = any(attribute is not None for attribute in attributes)
+        check_node_attributes(x)
+        edge_attr = None
+        if any(graph.edge_attr is not None for graph in graphs):
+            edge_attr = _joined("edge_attr", [graph.edge_attr for graph in graphs], dim=0)
+            check_rows("edge_attr", edge_attr, [edge_index.shape[1], None], "edge")
         return cls(
             name=name,
             x=x,
             in_channels=int(x.max()) + 1 if x.dim() == 1 else x.shape[1],
-            edge_index=_joined("edge_index", [graph.edge_index for graph in graphs], dim=1),
-            node_pointers=_running_sum(node_counts),
-            edge_pointers=_running_sum(edge_counts),
-            y=_joined("y", [graph.y for graph in graphs], dim=0),
-            edge_attr=_joined("edge_attr", attributes, dim=0) if has_attributes else None,
+            edge_index=edge_index,
+            node_pointers=running_sum(node_counts),
+            edge_pointers=running_sum(edge_counts),
+            y=_targets([graph.y for graph in graphs]),
+            edge_attr=edge_attr,
         )
 
-    def to_data_list(self) -> list[Data]:
+    def to_data_list(self) -> list["torch_geometric.data.Data"]:
         """The graphs as PyG has them; labels become one-hot attributes."""
+        from torch_geometric.data import Data
+
         x = self.x
         if x.dim() == 1:
             x = functional.one_hot(x, self.in_channels).to(torch.get_default_dtype())
@@ -118,11 +151,19 @@ class PackedGraphs:
         """The chosen graphs as one batch, assembled on the device without a loop.
 
         Args:
-            chosen: numbers of graphs, in any order, with or without repeats.
+            chosen: int64 numbers of graphs, in any order, with or without repeats.
+
+        Raises:
+            InvalidParameterError: if `chosen` is no such tensor.
         """
-        nodes, graph_of_node = _members(self.node_pointers, chosen)
-        edges, graph_of_edge = _members(self.edge_pointers, chosen)
-        first = pointers(graph_of_node, chosen.numel())[:-1]
+        if chosen.dtype != torch.int64 or chosen.dim() != 1:
+            raise InvalidParameterError(
+                "Chosen graphs must be an int64 tensor of their numbers, with one axis. Got "
+                f"{chosen.dtype} of shape {list(chosen.shape)}. A mask becomes one with "
+                ".nonzero().flatten()."
+            )
+        nodes, graph_of_node, first = _members(self.node_pointers, chosen)
+        edges, graph_of_edge, _ = _members(self.edge_pointers, chosen)
         source, target = self.edge_index[:, edges] + first[graph_of_edge]
         attributes = None if self.edge_attr is None else self.edge_attr[edges]
         return GraphBatch(
@@ -133,17 +174,24 @@ class PackedGraphs:
         )
 
 
-def _members(starts: Tensor, chosen: Tensor) -> tuple[Tensor, Tensor]:
-    """Numbers of all nodes (or edges) of the chosen graphs, and which of the chosen each is in."""
-    begin, counts = starts[chosen], starts.diff()[chosen]
-    place = torch.arange(chosen.numel(), device=chosen.device).repeat_interleave(counts)
-    before = counts.cumsum(0) - counts
-    number = torch.arange(place.numel(), device=chosen.device)
-    return number - (before - begin)[place], place
-
-
-def _running_sum(counts: Tensor) -> Tensor:
+def running_sum(counts: Tensor) -> Tensor:
+    """Pointers from counts: where each segment begins, and where the last one ends."""
     return functional.pad(counts.cumsum(0), (1, 0))
+
+
+def _members(starts: Tensor, chosen: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """All nodes (or edges) of the chosen graphs.
+
+    Returns:
+        Their numbers in the data set, which of the chosen graphs each is in, and where each chosen
+        graph begins among them.
+    """
+    begin = starts[:-1][chosen]
+    counts = starts[1:][chosen] - begin
+    place = torch.arange(chosen.numel(), device=chosen.device).repeat_interleave(counts)
+    first = counts.cumsum(0) - counts
+    number = torch.arange(place.numel(), device=chosen.device)
+    return number + (begin - first)[place], place, first
 
 
 def _joined(name: str, parts: Sequence[Tensor | None], dim: int) -> Tensor:
@@ -160,3 +208,34 @@ def _joined(name: str, parts: Sequence[Tensor | None], dim: int) -> Tensor:
             f"Got {' and '.join(sorted(kinds))}."
         )
     return torch.cat(present, dim)
+
+
+def _targets(parts: Sequence[Tensor | None]) -> Tensor:
+    """Classes in int64, or floats, a row for each graph."""
+    rows = [part.view(1) if part is not None and part.dim() == 0 else part for part in parts]
+    y = _joined("y", rows, dim=0)
+    if y.shape[0] != len(parts):
+        raise InvalidGraphError(
+            f"y must have one row for each graph. Got {y.shape[0]} rows for {len(parts)} graphs; "
+            "several targets of a graph stand in one row, [1, targets]."
+        )
+    if y.dim() == 2 and y.shape[1] == 1:
+        y = y[:, 0]
+    if y.is_floating_point():
+        return y
+    if y.dim() != 1 or int(y.min()) < 0:
+        raise InvalidGraphError(
+            "y must be one class for each graph, counted from 0, or floats to regress. Got "
+            f"integers of shape {list(y.shape)}, the smallest {int(y.min())}."
+        )
+    return y.long()
+
+
+def _check_edges(graph: "torch_geometric.data.Data", number: int) -> None:
+    """Edges name nodes of their own graph: a batch would join others to the next graph's."""
+    if graph.edge_index is None:
+        return  # _joined says how many are without
+    try:
+        check_edges(graph.edge_index, graph.num_nodes)
+    except InvalidGraphError as error:
+        raise InvalidGraphError(f"Graph {number}: {error}") from error

@@ -1,0 +1,87 @@
+from pathlib import Path
+
+import pytest
+import torch
+from torch_geometric.datasets import TUDataset
+
+from clipgnn.errors import DatasetNotFoundError
+from clipgnn.graphs import datasets
+from clipgnn.graphs.datasets import BENCHMARKS, DATASET_NAMES, PROPERTY_TASKS, load_dataset
+from clipgnn.graphs.packed import PackedGraphs
+from clipgnn.graphs.properties import circular_skip_links
+
+CONTRACT = [
+    *("connectivity", "bipartiteness", "triangle-freeness", "csl"),
+    *("MUTAG", "PTC_MR", "PROTEINS", "IMDB-BINARY", "IMDB-MULTI"),
+]
+
+
+def write_triangle(root: Path, name: str) -> None:
+    folder = root / name
+    folder.mkdir(parents=True)
+    (folder / f"{name}_A.txt").write_text("1, 2\n2, 1\n2, 3\n3, 2\n1, 3\n3, 1\n")
+    (folder / f"{name}_graph_indicator.txt").write_text("1\n1\n1\n")
+    (folder / f"{name}_graph_labels.txt").write_text("1\n")
+
+
+@pytest.fixture(autouse=True)
+def no_network(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(self: TUDataset) -> None:
+        raise ConnectionError("no network")
+
+    monkeypatch.setattr(TUDataset, "download", refuse)
+
+
+def test_the_names() -> None:
+    assert list(DATASET_NAMES) == CONTRACT
+
+
+@pytest.mark.parametrize("name", PROPERTY_TASKS)
+def test_property_tasks_by_name(name: str) -> None:
+    graphs = load_dataset(name, seed=3)
+    assert graphs.name == name
+    assert torch.equal(graphs.edge_index, PROPERTY_TASKS[name](3).edge_index)
+    assert not torch.equal(graphs.edge_index, load_dataset(name, seed=4).edge_index)
+
+
+@pytest.mark.parametrize("name", [*BENCHMARKS, "SOMETHING_else"])
+def test_files_by_name(tmp_path: Path, name: str) -> None:
+    write_triangle(tmp_path, name)
+    graphs = load_dataset(name, root=tmp_path, seed=3)
+    assert graphs.name == name
+    assert len(graphs) == 1
+
+
+def test_a_benchmark_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(DatasetNotFoundError, match=r"^The data set 'MUTAG' is not in"):
+        load_dataset("MUTAG", root=tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("mutag", "MUTAG"),
+        ("conectivity", "connectivity"),
+        ("triangle_freeness", "triangle-freeness"),
+        ("IMDB_BINARY", "IMDB-BINARY"),
+        ("PTC", "PTC_MR"),
+        ("CSL", "csl"),
+    ],
+)
+def test_unknown_names_get_a_suggestion(tmp_path: Path, name: str, meant: str) -> None:
+    with pytest.raises(DatasetNotFoundError, match=f"Did you mean '{meant}'") as caught:
+        load_dataset(name, root=tmp_path)
+    assert str(tmp_path) in str(caught.value)
+
+
+def test_downloading_can_be_forbidden(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+
+    def load(name: str, root: Path, *, download: bool) -> PackedGraphs:
+        asked.append(download)
+        return circular_skip_links()
+
+    monkeypatch.setattr(datasets, "load_tu", load)
+    load_dataset("MUTAG", root=tmp_path, download=False)
+    load_dataset("MUTAG", root=tmp_path)
+    assert asked == [False, True]
