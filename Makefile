@@ -40,7 +40,7 @@ format: $(READY)
 	$(BIN)/ruff format
 
 bench: $(READY)
-	$(BIN)/python -m benchmarks.scaling
+	$(BIN)/clipgnn bench
 
 # An environment that is there and works is kept; its Python decides. The build backend is pinned
 # and installed too, because an isolated build would not see the constraints.
@@ -69,7 +69,7 @@ $(READY): pyproject.toml constraints.txt
 
 clean:
 	rm -rf build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
-	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
+	find src tests -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
 distclean: clean
 	rm -rf $(VENV)
