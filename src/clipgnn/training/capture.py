@@ -5,6 +5,7 @@ launch, and nothing waits for the device until the curves are read at the end.
 """
 
 import copy
+import os
 import time
 from collections.abc import Callable
 
@@ -12,6 +13,10 @@ import torch
 from torch import Tensor
 
 from clipgnn.training.engine import Engine
+
+WORTH_COMPILING = 5e10
+"""Numbers that a training passes through a layer's worth of activations, from which on compiling
+(about 20 seconds) saves more than it takes."""
 
 WARM_UP_STEPS = 3
 """Steps run before recording: compilation, caches, and the optimizer's first state."""
@@ -23,15 +28,29 @@ class Captured:
     Args:
         engine: the engine; its state is as new afterwards.
         deterministic: use only operations whose result repeats to the last bit.
-        compile: let `torch.compile` fuse what can be fused.
+        compile: let `torch.compile` fuse what can be fused; by default where the training is long
+            enough to repay the time it takes.
     """
 
     def __init__(
-        self, engine: Engine, *, deterministic: bool = False, compile: bool = True
+        self, engine: Engine, *, deterministic: bool = False, compile: bool | None = None
     ) -> None:
         start = time.perf_counter()
         self.engine = engine
+        before = torch.are_deterministic_algorithms_enabled()
+        if deterministic:
+            os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
         torch.use_deterministic_algorithms(deterministic)
+        try:
+            self._record_all(
+                engine, engine.work() > WORTH_COMPILING if compile is None else compile
+            )
+        finally:
+            torch.use_deterministic_algorithms(before)
+        torch.cuda.synchronize(engine.device)
+        self.compile_seconds = time.perf_counter() - start
+
+    def _record_all(self, engine: Engine, compile: bool) -> None:
         state = copy.deepcopy(engine.model.state_dict())
         loss: Callable[[], Tensor] = engine.loss
         if compile:
@@ -49,8 +68,6 @@ class Captured:
         for values in engine.optimizer.state.values():
             for value in values.values():
                 value.zero_()
-        torch.cuda.synchronize(engine.device)
-        self.compile_seconds = time.perf_counter() - start
 
     def epoch(self) -> None:
         """All steps of an epoch."""

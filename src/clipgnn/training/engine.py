@@ -7,14 +7,16 @@ member does depends neither on the device nor on who trains beside it.
 
 import math
 from collections.abc import Sequence
+from typing import cast
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
 from clipgnn.coloring.hashed import hashed_colorings, hashed_integers
+from clipgnn.errors import InvalidGraphError
 from clipgnn.graphs.packed import PackedGraphs
-from clipgnn.graphs.padded import Assembler
+from clipgnn.graphs.padded import Assembler, PaddedBatch
 from clipgnn.training.models import Members, ModelSpec, build_members, colorings_of, groups_of
 from clipgnn.training.recipe import Recipe, Split
 
@@ -32,6 +34,9 @@ class Engine:
         splits: the graphs of each member.
         seeds: the seed of each member.
         device: where to train.
+
+    Raises:
+        InvalidGraphError: if the graphs are directed or have edge attributes.
     """
 
     def __init__(
@@ -43,8 +48,14 @@ class Engine:
         seeds: Sequence[int],
         device: torch.device,
     ) -> None:
+        if graphs.edge_attr is not None:
+            raise InvalidGraphError(
+                "Training assembles graphs without edge attributes. Got some: leave them out (load "
+                "the data without edge labels), or train a CLIP module with a loop of your own."
+            )
         graphs = graphs.to(device)
         groups = groups_of(graphs)
+        self.spec = spec
         self.recipe = recipe
         self.device = device
         self.assembler = Assembler(graphs, groups)
@@ -80,6 +91,12 @@ class Engine:
         """Members that train together."""
         return self.seeds.numel()
 
+    def work(self) -> float:
+        """Numbers in all activations of the whole training, one for each layer."""
+        layers = int(self.spec.parameters.get("num_layers") or 3)
+        rows = self.num_members * self.room * max(1, self.num_colorings)
+        return float(rows) * self.hidden * layers * self.steps * self.recipe.epochs
+
     def shuffle(self, epoch: int) -> None:
         """Put the training graphs in the order of an epoch."""
         order = self._order(epoch)
@@ -113,7 +130,7 @@ class Engine:
         counter = (self.epoch_number * 2 << 32) + self.step_number
         outputs = self._outputs(batch, counter)
         real = chosen != self.assembler.padding
-        return (self._errors(outputs, self.y_of(chosen)) * real).sum(1) / real.sum(1)
+        return (self._errors(outputs, self.y[chosen]) * real).sum(1) / real.sum(1)
 
     def step(self, loss: Tensor) -> None:
         """Learn from a loss."""
@@ -140,20 +157,15 @@ class Engine:
             counter = ((self.epoch_number * 2 + 1) << 32) + number
             outputs = self._outputs(batch, counter)
             real = chosen != self.assembler.padding
-            total += (self._scores(outputs, self.y_of(chosen)) * real).sum(1)
+            total += (self._scores(outputs, self.y[chosen]) * real).sum(1)
             count += real.sum(1)
         return total / count
 
-    def y_of(self, chosen: Tensor) -> Tensor:
-        """Targets of graphs; anything for padding."""
-        return self.y[chosen]
-
-    def _outputs(self, batch: object, counter: Tensor) -> Tensor:
+    def _outputs(self, batch: PaddedBatch, counter: Tensor) -> Tensor:
         colorings = None
         if self.num_colorings:
-            colorings = hashed_colorings(batch, self.num_colorings, self.seeds, counter)  # type: ignore[arg-type]
-        members: Members = self.model  # type: ignore[assignment]
-        return members.classify(batch, colorings)  # type: ignore[arg-type]
+            colorings = hashed_colorings(batch, self.num_colorings, self.seeds, counter)
+        return cast(Members, self.model).classify(batch, colorings)
 
     def _errors(self, outputs: Tensor, targets: Tensor) -> Tensor:
         if self.recipe.loss == "cross-entropy":
@@ -167,7 +179,7 @@ class Engine:
 
     def _order(self, epoch: int) -> Tensor:
         """Each member's graphs shuffled from its seed, the last batch filled up with padding."""
-        counter = torch.tensor(-1 - epoch, device=self.device)
+        counter = torch.full((), -1 - epoch, device=self.device)
         keys = hashed_integers(self.seeds, counter, 1, self.train_graphs.shape[1])[0]
         keys = (keys & (2**62 - 1)).masked_fill(self.train_graphs == self.assembler.padding, 2**62)
         order = self.train_graphs.gather(1, torch.argsort(keys, dim=1))

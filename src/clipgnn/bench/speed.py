@@ -1,0 +1,197 @@
+"""Cross-validation against PyTorch Geometric, both measured in one run.
+
+The measure is fold-epochs a second: a pass over nine folds and a test on the tenth. The peer runs
+as a user runs it, one fold after the other with all cores (or the GPU). Ours runs as our executors
+run it: on the CPU a process of one thread for each core, a fold each; on a GPU all ten folds at
+once. The two take turns, and the median of the rounds is kept.
+"""
+
+import multiprocessing
+import statistics
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from clipgnn.bench.peer import Peer, PeerCLIP
+from clipgnn.coloring.groups import Partition
+from clipgnn.graphs.datasets import load_dataset
+from clipgnn.graphs.folds import stratified_folds
+from clipgnn.graphs.packed import PackedGraphs
+from clipgnn.training.capture import Captured
+from clipgnn.training.engine import Engine
+from clipgnn.training.loop import Eager
+from clipgnn.training.models import ModelSpec, groups_of
+from clipgnn.training.recipe import Recipe, Split
+
+BATCH_SIZE = 32
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What is measured.
+
+    Attributes:
+        dataset: name of the data set.
+        num_colorings: k.
+        num_layers: T.
+        hidden_channels: units of every layer.
+        epochs: epochs of a whole training, for the total time on a GPU.
+    """
+
+    dataset: str
+    num_colorings: int = 8
+    num_layers: int = 3
+    hidden_channels: int = 64
+    epochs: int = 350
+
+    def spec(self) -> ModelSpec:
+        """The model of this setting."""
+        return ModelSpec(
+            "clip",
+            {
+                "num_colorings": self.num_colorings,
+                "num_layers": self.num_layers,
+                "hidden_channels": self.hidden_channels,
+            },
+        )
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Fold-epochs a second of both sides, by round.
+
+    Attributes:
+        setting: what was measured.
+        ours: of clipgnn.
+        peer: of PyTorch Geometric.
+        compile_seconds: time before the first step of ours, apart.
+    """
+
+    setting: Setting
+    ours: list[float]
+    peer: list[float]
+    compile_seconds: float = 0.0
+
+    @property
+    def ratio(self) -> float:
+        """How many times as fast ours is, by medians."""
+        return statistics.median(self.ours) / statistics.median(self.peer)
+
+
+def compare_on_cpu(
+    setting: Setting, *, root: str | None, rounds: int, seconds: float, workers: int
+) -> Comparison:
+    """Ours in processes of one thread against the peer with as many threads."""
+    ours, peer = [], []
+    for _ in range(rounds):
+        ours.append(sum(_in_processes(_our_fold, workers, [(setting, root, seconds)] * workers)))
+        peer += _in_processes(_peer_fold, 1, [(setting, root, seconds, workers)])
+    return Comparison(setting, ours, peer)
+
+
+def compare_on_gpu(
+    setting: Setting, *, root: str | None, rounds: int, seconds: float, deterministic: bool
+) -> Comparison:
+    """All ten folds at once against the peer, one fold after the other."""
+    graphs = load_dataset(setting.dataset, root=root)
+    splits = _splits(graphs)
+    device = torch.device("cuda")
+    recipe = Recipe(epochs=setting.epochs, batch_size=BATCH_SIZE)
+    engine = Engine(graphs, setting.spec(), recipe, splits, range(len(splits)), device)
+    captured = Captured(engine, deterministic=deterministic)
+    peer = _peer(graphs, splits[0], setting, device)
+    epochs = iter(range(setting.epochs))
+
+    def our_epoch() -> None:
+        epoch = next(epochs)
+        engine.set_rate(epoch)
+        engine.shuffle(epoch)
+        captured.epoch()
+        captured.test()
+
+    def theirs() -> None:
+        peer.epoch()
+
+    our_rates, peer_rates = [], []
+    for _ in range(rounds):
+        our_rates.append(engine.num_members * _rate(our_epoch, seconds, synchronize=True))
+        peer_rates.append(_rate(theirs, seconds, synchronize=True))
+    return Comparison(setting, our_rates, peer_rates, captured.compile_seconds)
+
+
+def _our_fold(task: tuple[Setting, str | None, float]) -> float:
+    setting, root, seconds = task
+    torch.set_num_threads(1)
+    graphs = load_dataset(setting.dataset, root=root)
+    recipe = Recipe(epochs=setting.epochs, batch_size=BATCH_SIZE)
+    device = torch.device("cpu")
+    engine = Engine(graphs, setting.spec(), recipe, _splits(graphs)[:1], [0], device)
+    program = Eager(engine)
+    number = 0
+
+    def epoch() -> None:
+        nonlocal number
+        engine.set_rate(number)
+        engine.shuffle(number)
+        program.epoch()
+        program.test()
+        number += 1
+
+    return _rate(epoch, seconds)
+
+
+def _peer_fold(task: tuple[Setting, str | None, float, int]) -> float:
+    setting, root, seconds, threads = task
+    torch.set_num_threads(threads)
+    graphs = load_dataset(setting.dataset, root=root)
+    peer = _peer(graphs, _splits(graphs)[0], setting, torch.device("cpu"))
+
+    def epoch() -> None:
+        peer.epoch()
+
+    return _rate(epoch, seconds)
+
+
+def _peer(graphs: PackedGraphs, split: Split, setting: Setting, device: torch.device) -> Peer:
+    largest = int(Partition.of(groups_of(graphs), graphs.graph_of_node).sizes.max())
+    torch.manual_seed(0)
+    model = PeerCLIP(
+        graphs.in_channels,
+        graphs.num_classes,
+        hidden=setting.hidden_channels,
+        num_layers=setting.num_layers,
+        num_colorings=setting.num_colorings,
+        num_colors=largest,
+    ).to(device)
+    return Peer(graphs.to_data_list(), split.train, split.test, model, BATCH_SIZE)
+
+
+def _splits(graphs: PackedGraphs) -> list[Split]:
+    return [Split(train, test) for train, test in stratified_folds(graphs.y)]
+
+
+def _rate(epoch: Callable[[], None], seconds: float, *, synchronize: bool = False) -> float:
+    """Epochs a second, over at least so many seconds, after one to warm up."""
+    epoch()
+    done = 0
+    if synchronize:
+        torch.cuda.synchronize()
+    start = time.perf_counter()
+    while done == 0 or time.perf_counter() - start < seconds:
+        epoch()
+        done += 1
+        if synchronize:
+            torch.cuda.synchronize()
+    return done / (time.perf_counter() - start)
+
+
+def _in_processes(
+    measure: Callable[[Any], float], workers: int, tasks: Sequence[Any]
+) -> list[float]:
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(workers, mp_context=context) as pool:
+        return list(pool.map(measure, tasks))
