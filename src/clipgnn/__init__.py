@@ -1,21 +1,29 @@
 """CLIP: graph neural networks that tell graphs apart by coloring their nodes."""
 
-from clipgnn.coloring import (
-    all_colorings,
-    color_groups,
-    log_num_colorings,
-    num_colorings,
-    sample_colorings,
-)
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from clipgnn.errors import (
     ClipGNNError,
     InvalidColoringError,
     InvalidGraphError,
     InvalidParameterError,
+    InvalidSpecError,
+    MissingDependencyError,
     ModelFileError,
+    StoreError,
     TooManyColoringsError,
 )
-from clipgnn.nn import CLIP, load, save
+
+if TYPE_CHECKING:
+    from clipgnn.coloring import (
+        all_colorings,
+        color_groups,
+        log_num_colorings,
+        num_colorings,
+        sample_colorings,
+    )
+    from clipgnn.nn import CLIP, load, save
 
 __version__ = "0.1.0"
 
@@ -25,7 +33,10 @@ __all__ = [
     "InvalidColoringError",
     "InvalidGraphError",
     "InvalidParameterError",
+    "InvalidSpecError",
+    "MissingDependencyError",
     "ModelFileError",
+    "StoreError",
     "TooManyColoringsError",
     "__version__",
     "all_colorings",
@@ -36,3 +47,28 @@ __all__ = [
     "sample_colorings",
     "save",
 ]
+
+# What needs torch is imported when it is first asked for, so that a table can be drawn from a
+# store on a machine without torch, and the command line answers at once.
+_HOMES = {
+    "clipgnn.coloring": (
+        "all_colorings",
+        "color_groups",
+        "log_num_colorings",
+        "num_colorings",
+        "sample_colorings",
+    ),
+    "clipgnn.nn": ("CLIP", "load", "save"),
+}
+
+
+def __getattr__(name: str) -> Any:
+    for module, names in _HOMES.items():
+        if name in names:
+            value = globals()[name] = getattr(import_module(module), name)
+            return value
+    raise AttributeError(f"module 'clipgnn' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(set(globals()) | set(__all__))

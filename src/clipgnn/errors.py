@@ -32,6 +32,18 @@ class ModelFileError(ClipGNNError, ValueError):
     """A file is not a model saved by clipgnn, or is damaged."""
 
 
+class InvalidSpecError(ClipGNNError, ValueError):
+    """An experiment's description asks for something that does not exist or cannot be."""
+
+
+class StoreError(ClipGNNError, OSError):
+    """A store of results cannot be opened, read or written; what it held is still there."""
+
+
+class MissingDependencyError(ClipGNNError, ImportError):
+    """An optional package is needed and not installed."""
+
+
 def suggestion(name: str, known: Iterable[str]) -> str:
     """A closing " Did you mean 'relu'?", or nothing when no known name is close."""
     close = get_close_matches(name, list(known), n=1)
