@@ -1,4 +1,4 @@
-"""The command line: `clipgnn demo`."""
+"""The command line: `clipgnn demo`, `clipgnn experiment`."""
 
 import sys
 import time
@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 import clipgnn
+from clipgnn.commands import experiment
 from clipgnn.errors import ClipGNNError
 
 app = typer.Typer(
@@ -18,6 +19,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+app.add_typer(experiment.app, name="experiment")
 
 
 def _print_version(asked: bool) -> None:
@@ -97,7 +99,9 @@ def main() -> None:
     try:
         app()
     except ClipGNNError as error:
-        Console(stderr=True, highlight=False).print(f"clipgnn: {error}", style="red")
+        message = f"clipgnn: {error}"
+        console = Console(stderr=True, highlight=False)
+        console.print(message, style="red", markup=False, soft_wrap=True)
         sys.exit(2)
 
 
