@@ -22,10 +22,11 @@ app = typer.Typer(
 app.add_typer(experiment.app, name="experiment")
 
 
-def _print_version(asked: bool) -> None:
+def _print_version(asked: bool) -> bool:
     if asked:
         typer.echo(f"clipgnn {clipgnn.__version__}")
         raise typer.Exit
+    return asked
 
 
 @app.callback()

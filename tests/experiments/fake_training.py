@@ -3,6 +3,7 @@
 import os
 import signal
 import time
+import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -12,19 +13,33 @@ from clipgnn.experiments.reading import parse_spec
 from clipgnn.experiments.spec import Spec
 from clipgnn.experiments.trial import Trial, TrialResult
 
-CONTENT = {
-    "title": "A small table",
-    "datasets": ["connectivity", "csl"],
-    "extremes": ["csl"],
-    "published": "table2",
-    "folds": 4,
-    "grid": {"epochs": 5, "num_layers": [1, 2], "hidden_channels": [8, 16]},
-    "only": {"csl": {"hidden_channels": 16}},
-    "models": [
-        {"name": "0-CLIP", "model": "clip", "num_colorings": 0},
-        {"name": "16-CLIP", "model": "clip", "num_colorings": 16},
-    ],
-}
+SMALL = """
+title = "A small table"
+datasets = ["connectivity", "csl"]
+extremes = ["csl"]
+published = "table2"
+folds = 4
+
+[grid]
+epochs = 5
+num_layers = [1, 2]
+hidden_channels = [8, 16]
+
+[only.csl]
+hidden_channels = 16
+
+[[models]]
+name = "0-CLIP"
+model = "clip"
+num_colorings = 0
+
+[[models]]
+name = "16-CLIP"
+model = "clip"
+num_colorings = 16
+"""
+
+CONTENT = tomllib.loads(SMALL)
 
 
 def small_spec(**changes: object) -> Spec:

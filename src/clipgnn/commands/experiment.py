@@ -4,7 +4,7 @@ import shlex
 import signal
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from functools import partial
 from pathlib import Path
 from types import FrameType
@@ -171,7 +171,12 @@ def _run(
             executor_name, work, workers=workers, address=address, on_gpu=on_gpu
         )
         try:
-            with _termination_as_interrupt(), ProgressDisplay(spec.name, messages) as display:
+            # What libraries print (Ray, of nodes that die) must not get into the table.
+            with (
+                redirect_stdout(sys.stderr),
+                _termination_as_interrupt(),
+                ProgressDisplay(spec.name, messages) as display,
+            ):
                 progress = run_experiment(
                     spec,
                     store,

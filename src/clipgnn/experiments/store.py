@@ -107,7 +107,7 @@ class Store:
             self._database.write(
                 "INSERT INTO plans (name, content, command, begun) VALUES (?, ?, ?, ?)",
                 name,
-                canonical(content),
+                json.dumps(content),  # in its order: of equal configurations the first wins
                 command,
                 now,
             )
