@@ -1,12 +1,8 @@
 """CLIP: graph neural networks that tell graphs apart by coloring their nodes."""
 
-from clipgnn.coloring import (
-    all_colorings,
-    color_groups,
-    log_num_colorings,
-    num_colorings,
-    sample_colorings,
-)
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from clipgnn.errors import (
     ClipGNNError,
     DatasetFileError,
@@ -14,21 +10,34 @@ from clipgnn.errors import (
     InvalidColoringError,
     InvalidGraphError,
     InvalidParameterError,
+    InvalidSpecError,
+    MissingDependencyError,
     ModelFileError,
+    StoreError,
     TooManyColoringsError,
 )
-from clipgnn.graphs import (
-    PackedGraphs,
-    bipartiteness,
-    circular_skip_links,
-    connectivity,
-    hold_out,
-    load_dataset,
-    load_tu,
-    stratified_folds,
-    triangle_freeness,
-)
-from clipgnn.nn import CLIP, load, save
+
+if TYPE_CHECKING:
+    from clipgnn.coloring import (
+        all_colorings,
+        color_groups,
+        log_num_colorings,
+        num_colorings,
+        sample_colorings,
+    )
+    from clipgnn.graphs import (
+        PackedGraphs,
+        bipartiteness,
+        circular_skip_links,
+        connectivity,
+        hold_out,
+        load_dataset,
+        load_tu,
+        stratified_folds,
+        triangle_freeness,
+    )
+    from clipgnn.nn import CLIP, load, save
+    from clipgnn.training import History, ModelSpec, Recipe, Split, train
 
 __version__ = "0.1.0"
 
@@ -37,11 +46,18 @@ __all__ = [
     "ClipGNNError",
     "DatasetFileError",
     "DatasetNotFoundError",
+    "History",
     "InvalidColoringError",
     "InvalidGraphError",
     "InvalidParameterError",
+    "InvalidSpecError",
+    "MissingDependencyError",
     "ModelFileError",
+    "ModelSpec",
     "PackedGraphs",
+    "Recipe",
+    "Split",
+    "StoreError",
     "TooManyColoringsError",
     "__version__",
     "all_colorings",
@@ -58,5 +74,43 @@ __all__ = [
     "sample_colorings",
     "save",
     "stratified_folds",
+    "train",
     "triangle_freeness",
 ]
+
+# What needs torch is imported when it is first asked for, so that a table can be drawn from a
+# store on a machine without torch, and the command line answers at once.
+_HOMES = {
+    "clipgnn.coloring": (
+        "all_colorings",
+        "color_groups",
+        "log_num_colorings",
+        "num_colorings",
+        "sample_colorings",
+    ),
+    "clipgnn.graphs": (
+        "PackedGraphs",
+        "bipartiteness",
+        "circular_skip_links",
+        "connectivity",
+        "hold_out",
+        "load_dataset",
+        "load_tu",
+        "stratified_folds",
+        "triangle_freeness",
+    ),
+    "clipgnn.nn": ("CLIP", "load", "save"),
+    "clipgnn.training": ("History", "ModelSpec", "Recipe", "Split", "train"),
+}
+
+
+def __getattr__(name: str) -> Any:
+    for module, names in _HOMES.items():
+        if name in names:
+            value = globals()[name] = getattr(import_module(module), name)
+            return value
+    raise AttributeError(f"module 'clipgnn' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(set(globals()) | set(__all__))

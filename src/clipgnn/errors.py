@@ -40,6 +40,18 @@ class DatasetFileError(ClipGNNError, ValueError):
     """Files of a data set are missing, damaged or contradict each other."""
 
 
+class InvalidSpecError(ClipGNNError, ValueError):
+    """An experiment's description asks for something that does not exist or cannot be."""
+
+
+class StoreError(ClipGNNError, OSError):
+    """A store of results cannot be opened, read or written; what it held is still there."""
+
+
+class MissingDependencyError(ClipGNNError, ImportError):
+    """An optional package is needed and not installed."""
+
+
 def suggestion(name: str, known: Iterable[str]) -> str:
     """A closing " Did you mean 'relu'?", or nothing when no known name is close."""
     by_lower_case = {candidate.lower(): candidate for candidate in known}

@@ -5,17 +5,15 @@ backward are timed, and a line is fitted through the logarithms: its slope is th
 are taken in turns, several rounds, and the least time of each is kept, so that a slow moment of
 the machine does not tilt the line.
 
-    python -m benchmarks.scaling
+    clipgnn bench
 """
 
 import platform
 import time
 from collections.abc import Callable
-from typing import Annotated
 
 import numpy as np
 import torch
-import typer
 from rich.console import Console
 from rich.table import Table
 
@@ -59,11 +57,13 @@ def least_times(steps: list[Step], rounds: int) -> list[float]:
     return [float(value) for value in times.min(0)]
 
 
-def main(
-    rounds: Annotated[int, typer.Option(help="Rounds over all sizes.", min=1)] = 7,
-    threads: Annotated[int, typer.Option(help="Threads of torch.", min=1)] = 1,
-) -> None:
-    """Measure and print the exponents."""
+def measure(rounds: int = 7, threads: int = 1) -> None:
+    """Measure and print the exponents.
+
+    Args:
+        rounds: rounds over all sizes.
+        threads: threads of torch.
+    """
     torch.set_num_threads(threads)
     series: dict[str, tuple[list[int], list[Step]]] = {
         "k (colorings)": (sizes := [8, 16, 32, 64], [training_step(k=size) for size in sizes]),
@@ -101,7 +101,3 @@ def main(
         "With nodes fixed the exponent of E is under 1: the MLPs on nodes cost the same however "
         "many edges there are."
     )
-
-
-if __name__ == "__main__":
-    typer.run(main)

@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -83,7 +84,7 @@ class Comparison:
 
 
 def compare_on_cpu(
-    setting: Setting, *, root: str | None, rounds: int, seconds: float, workers: int
+    setting: Setting, *, root: Path | None, rounds: int, seconds: float, workers: int
 ) -> Comparison:
     """Ours in processes of one thread against the peer with as many threads."""
     ours, peer = [], []
@@ -94,7 +95,7 @@ def compare_on_cpu(
 
 
 def compare_on_gpu(
-    setting: Setting, *, root: str | None, rounds: int, seconds: float, deterministic: bool
+    setting: Setting, *, root: Path | None, rounds: int, seconds: float, deterministic: bool
 ) -> Comparison:
     """All ten folds at once against the peer, one fold after the other."""
     graphs = load_dataset(setting.dataset, root=root)
@@ -123,7 +124,7 @@ def compare_on_gpu(
     return Comparison(setting, our_rates, peer_rates, captured.compile_seconds)
 
 
-def _our_fold(task: tuple[Setting, str | None, float]) -> float:
+def _our_fold(task: tuple[Setting, Path | None, float]) -> float:
     setting, root, seconds = task
     torch.set_num_threads(1)
     graphs = load_dataset(setting.dataset, root=root)
@@ -144,7 +145,7 @@ def _our_fold(task: tuple[Setting, str | None, float]) -> float:
     return _rate(epoch, seconds)
 
 
-def _peer_fold(task: tuple[Setting, str | None, float, int]) -> float:
+def _peer_fold(task: tuple[Setting, Path | None, float, int]) -> float:
     setting, root, seconds, threads = task
     torch.set_num_threads(threads)
     graphs = load_dataset(setting.dataset, root=root)

@@ -1,0 +1,101 @@
+"""`clipgnn bench`."""
+
+import os
+import platform
+import statistics
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+import clipgnn
+
+
+def bench(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(help="Data sets. [default: MUTAG, IMDB-MULTI and PROTEINS]"),
+    ] = None,
+    device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
+    root: Annotated[
+        Path | None,
+        typer.Option(help="Folder of the TU data sets. Without it, $CLIPGNN_DATA or the cache."),
+    ] = None,
+    rounds: Annotated[int, typer.Option(min=1, help="Rounds, each side once in every one.")] = 3,
+    seconds: Annotated[float, typer.Option(min=0.0, help="At least so long each time.")] = 5.0,
+    deterministic: Annotated[
+        bool, typer.Option("--deterministic", help="On a GPU, agree in every bit between runs.")
+    ] = False,
+    scaling: Annotated[
+        bool, typer.Option("--scaling/--no-scaling", help="How the cost grows, too (on the CPU).")
+    ] = True,
+) -> None:
+    """Measure the speed of cross-validation against PyTorch Geometric, in one run.
+
+    Data sets that are not there are left out, with a word about it. On a GPU the property task
+    connectivity is measured too.
+    """
+    import torch
+
+    from clipgnn.bench import scaling as growth
+    from clipgnn.bench.speed import Setting, compare_on_cpu, compare_on_gpu
+    from clipgnn.errors import DatasetNotFoundError
+
+    console = Console(highlight=False)
+    settings = [Setting(name) for name in names or ("MUTAG", "IMDB-MULTI", "PROTEINS")]
+    if device != "cpu" and not names:
+        settings.append(Setting("connectivity", num_colorings=16, hidden_channels=32, epochs=400))
+    workers = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    table = Table(title=f"Cross-validation on {_described(device)}", title_justify="left")
+    for heading in ("data set", "k", "T", "hidden", "fold-epochs/s", "PyG", "ratio"):
+        table.add_column(heading, justify="left" if heading == "data set" else "right")
+    if device != "cpu":
+        for heading in ("ten folds", "PyG", "compilation"):
+            table.add_column(heading, justify="right")
+    for setting in settings:
+        try:
+            if device == "cpu":
+                found = compare_on_cpu(
+                    setting, root=root, rounds=rounds, seconds=seconds, workers=workers or 1
+                )
+            else:
+                found = compare_on_gpu(
+                    setting, root=root, rounds=rounds, seconds=seconds, deterministic=deterministic
+                )
+        except DatasetNotFoundError as error:
+            typer.echo(f"{setting.dataset} is left out: {error}", err=True)
+            continue
+        ours, peer = statistics.median(found.ours), statistics.median(found.peer)
+        row = [
+            setting.dataset,
+            str(setting.num_colorings),
+            str(setting.num_layers),
+            str(setting.hidden_channels),
+            f"{ours:.2f}",
+            f"{peer:.2f}",
+            f"{found.ratio:.1f}",
+        ]
+        if device != "cpu":
+            total = 10 * setting.epochs
+            row += [f"{total / ours:.1f} s", f"{total / peer:.0f} s"]
+            row.append(f"{found.compile_seconds:.0f} s")
+        table.add_row(*row)
+    if table.row_count:
+        if not console.is_terminal:
+            console.width = max(console.width, 120)
+        console.print(table)
+        console.print(
+            f"Batches of 32, a test after every epoch; medians of {rounds} rounds. clipgnn "
+            f"{clipgnn.__version__}, torch {torch.__version__}, Python "
+            f"{platform.python_version()}, {workers} cores."
+        )
+    if scaling and device == "cpu":
+        growth.measure()
+
+
+def _described(device: str) -> str:
+    import torch
+
+    return torch.cuda.get_device_name(device) if device != "cpu" else "the CPU"

@@ -1,0 +1,118 @@
+"""`clipgnn data`."""
+
+import csv
+import sys
+from collections.abc import Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from clipgnn.errors import DatasetFileError, DatasetNotFoundError
+
+
+class TableFormat(StrEnum):
+    """How a table is printed."""
+
+    text = "text"
+    markdown = "markdown"
+    csv = "csv"
+
+
+def data(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(help="Data sets to show, also others in the TU layout. All by default."),
+    ] = None,
+    root: Annotated[
+        Path | None,
+        typer.Option(help="Folder of the TU data sets. Without it, $CLIPGNN_DATA or the cache."),
+    ] = None,
+    format: Annotated[TableFormat, typer.Option("--format", help="How to print.")] = (
+        TableFormat.text
+    ),
+    seed: Annotated[int, typer.Option(help="Seed of the property tasks.")] = 0,
+    download: Annotated[
+        bool, typer.Option("--download", help="Download the data sets that are not there.")
+    ] = False,
+) -> None:
+    """List the data sets and what is in them: the paper's table of characteristics.
+
+    Exit status 1 if a data set named as an argument is not there or is damaged.
+    """
+    from clipgnn.graphs.characteristics import characteristics
+    from clipgnn.graphs.datasets import DATASET_NAMES, load_dataset
+
+    mean = repr if format is TableFormat.csv else "{:.2f}".format
+    rows: list[list[str]] = []
+    problems: list[str] = []
+    for name in names or DATASET_NAMES:
+        try:
+            graphs = load_dataset(name, root=root, seed=seed, download=download)
+        except (DatasetNotFoundError, DatasetFileError) as error:
+            absent = isinstance(error, DatasetNotFoundError)
+            if absent and name not in DATASET_NAMES:
+                raise
+            problems.append(str(error))
+            rows.append([name, *[""] * 8, "not there" if absent else "damaged"])
+            continue
+        found = characteristics(graphs)
+        rows.append(
+            [
+                name,
+                str(found.num_graphs),
+                "" if found.num_classes is None else str(found.num_classes),
+                mean(found.mean_nodes),
+                mean(found.mean_degree),
+                str(found.max_nodes),
+                str(found.num_labels),
+                str(found.largest_group),
+                str(found.num_distinguishable),
+                "",
+            ]
+        )
+    header = ["data set", "graphs", "classes", "avg nodes", "avg degree", "max nodes", "labels"]
+    _print_table([*header, "largest group", "distinct", "note"], rows, format)
+    if format is TableFormat.text:
+        typer.echo(
+            "largest group: most nodes of one graph with identical attributes (the colors CLIP "
+            "needs)\ndistinct: graphs that message passing can tell apart at most"
+        )
+    errors = Console(stderr=True, highlight=False)
+    for problem in problems:
+        errors.print(problem, style="yellow", markup=False, soft_wrap=True)
+    if names and problems:
+        raise typer.Exit(1)
+
+
+def _print_table(header: Sequence[str], rows: Sequence[Sequence[str]], form: TableFormat) -> None:
+    """Print rows of a name, numbers and a note; people read the note beside the name."""
+    if form is TableFormat.csv:
+        csv.writer(sys.stdout, lineterminator="\n").writerows([header, *rows])
+        return
+    shown = [[f"{name} ({note})" if note else name, *cells] for name, *cells, note in rows]
+    if form is TableFormat.markdown:
+        ruler = ["---", *["---:"] * (len(header) - 2)]
+        for row in (header[:-1], ruler, *shown):
+            typer.echo(f"| {' | '.join(row)} |")
+        return
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        console.width = max(console.width, 120)  # a file has no edge to wrap a table at
+    table = Table(
+        box=box.SIMPLE_HEAD,
+        pad_edge=False,
+        show_edge=False,
+        padding=(0, 1 if console.width >= 100 else 0),
+    )
+    table.add_column("\ndata set", min_width=max(len(row[0]) for row in rows), overflow="fold")
+    for column in header[1:-1]:
+        name = column.replace(" ", "\n")
+        table.add_column(name, justify="right", no_wrap=True, vertical="bottom")
+    for row in shown:
+        table.add_row(*row)
+    console.print(table)

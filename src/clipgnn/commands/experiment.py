@@ -1,0 +1,302 @@
+"""`clipgnn experiment`: run, status, report, resume."""
+
+import shlex
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stdout
+from functools import partial
+from pathlib import Path
+from types import FrameType
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from clipgnn.commands.progress import ProgressDisplay
+from clipgnn.commands.status import show_status
+from clipgnn.commands.writing import FormatName, format_of, write_table
+from clipgnn.errors import InvalidParameterError, StoreError, suggestion
+from clipgnn.experiments import trial
+from clipgnn.experiments.catalog import Value
+from clipgnn.experiments.executors import EXECUTORS, executor_named
+from clipgnn.experiments.protocol import PROTOCOLS
+from clipgnn.experiments.reading import find_spec, parse_spec, read_spec
+from clipgnn.experiments.run import run_experiment
+from clipgnn.experiments.spec import Overrides, Spec
+from clipgnn.experiments.store import Store
+
+app = typer.Typer(
+    help="Run experiments, see how far they are, print their tables.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+)
+
+_Name = Annotated[str, typer.Argument(help="A name in experiments/, or the path of a TOML file.")]
+_RunName = Annotated[str, typer.Argument(help="Name of an experiment that was run.")]
+_Store = Annotated[
+    Path | None, typer.Option("--store", help="File of results. [default: runs/NAME.sqlite]")
+]
+_Executor = Annotated[
+    str, typer.Option("--executor", help=f"Who does the work: {', '.join(EXECUTORS)}.")
+]
+_Address = Annotated[str | None, typer.Option("--address", help="Address of the Ray cluster.")]
+_Workers = Annotated[
+    int | None, typer.Option("--workers", min=1, help="Local processes. [default: one per core]")
+]
+_Device = Annotated[
+    str, typer.Option("--device", help="cpu, cuda, cuda:1, …; auto takes a GPU if there is one.")
+]
+_Deterministic = Annotated[
+    bool, typer.Option("--deterministic", help="On a GPU, agree in every bit between runs.")
+]
+_Models = Annotated[str | None, typer.Option("--models", help="Only these rows: 0-CLIP,16-CLIP.")]
+_Datasets = Annotated[str | None, typer.Option("--datasets", help="Only these data sets: csl,…")]
+_Epochs = Annotated[int | None, typer.Option("--epochs", help="Epochs to train.")]
+_Folds = Annotated[int | None, typer.Option("--folds", help="Only the first so many folds.")]
+_Where = Annotated[
+    list[str] | None,
+    typer.Option("--where", help="Only this part of the grid: num_layers=3,5. Repeatable."),
+]
+_Protocol = Annotated[
+    str | None, typer.Option("--protocol", help=f"How numbers are made: {', '.join(PROTOCOLS)}.")
+]
+_Format = Annotated[
+    FormatName | None, typer.Option("--format", help="Of the table. [default: as --output ends]")
+]
+_Output = Annotated[Path | None, typer.Option("--output", "-o", help="File to write the table to.")]
+
+
+@app.command()
+def run(
+    name: _Name,
+    store: _Store = None,
+    executor: _Executor = "processes",
+    address: _Address = None,
+    workers: _Workers = None,
+    device: _Device = "auto",
+    deterministic: _Deterministic = False,
+    models: _Models = None,
+    datasets: _Datasets = None,
+    epochs: _Epochs = None,
+    folds: _Folds = None,
+    where: _Where = None,
+    protocol: _Protocol = None,
+    format_name: _Format = None,
+    output: _Output = None,
+) -> None:
+    """Run an experiment, or what is missing of it, and print its table."""
+    overrides = _overrides(models, datasets, epochs, folds, where, protocol)
+    spec = overrides(read_spec(find_spec(name)))
+    path = store or _default_store(name)
+    _run(spec, path, executor, address, workers, device, deterministic, format_name, output)
+
+
+@app.command()
+def resume(
+    name: _RunName,
+    store: _Store = None,
+    executor: _Executor = "processes",
+    address: _Address = None,
+    workers: _Workers = None,
+    device: _Device = "auto",
+    deterministic: _Deterministic = False,
+    format_name: _Format = None,
+    output: _Output = None,
+) -> None:
+    """Go on with the last run of a store, as it was asked for then."""
+    path = store or _default_store(name)
+    with _open(path, name) as opened:
+        spec = _last_plan(opened)
+    _run(spec, path, executor, address, workers, device, deterministic, format_name, output)
+
+
+@app.command()
+def status(
+    name: _RunName,
+    store: _Store = None,
+    traceback: Annotated[
+        bool, typer.Option("--traceback", help="Show where the failed trials failed.")
+    ] = False,
+) -> None:
+    """Show how far an experiment is, and what failed."""
+    with _open(store or _default_store(name), name) as opened:
+        show_status(_last_plan(opened), opened, Console(highlight=False), traceback=traceback)
+
+
+@app.command()
+def report(
+    name: _RunName,
+    store: _Store = None,
+    spec_name: Annotated[
+        str | None,
+        typer.Option("--spec", help="Report this experiment, not the part that was run last."),
+    ] = None,
+    models: _Models = None,
+    datasets: _Datasets = None,
+    epochs: _Epochs = None,
+    folds: _Folds = None,
+    where: _Where = None,
+    protocol: _Protocol = None,
+    format_name: _Format = None,
+    output: _Output = None,
+) -> None:
+    """Print the table of what is finished, without running anything."""
+    chosen = format_of(format_name, output)
+    overrides = _overrides(models, datasets, epochs, folds, where, None)
+    _check_protocol(protocol)
+    with _open(store or _default_store(name), name) as opened:
+        spec = _last_plan(opened) if spec_name is None else read_spec(find_spec(spec_name))
+        write_table(overrides(spec), opened, protocol or spec.protocol, chosen, output)
+
+
+def _run(
+    spec: Spec,
+    path: Path,
+    executor_name: str,
+    address: str | None,
+    workers: int | None,
+    device: str,
+    deterministic: bool,
+    format_name: FormatName | None,
+    output: Path | None,
+) -> None:
+    chosen = format_of(format_name, output)  # before hours of work, not after
+    device = _device(device, remote=executor_name == "ray")
+    on_gpu = device.startswith("cuda")
+    work = partial(trial.run_trials, device=device, deterministic=deterministic)
+    messages = Console(stderr=True, highlight=False)
+    with Store(path, create=True) as store:
+        executor = executor_named(
+            executor_name, work, workers=workers, address=address, on_gpu=on_gpu
+        )
+        try:
+            # What libraries print (Ray, of nodes that die) must not get into the table.
+            with (
+                redirect_stdout(sys.stderr),
+                _termination_as_interrupt(),
+                ProgressDisplay(spec.name, messages) as display,
+            ):
+                progress = run_experiment(
+                    spec,
+                    store,
+                    executor,
+                    together=on_gpu,
+                    command=shlex.join(["clipgnn", *sys.argv[1:]]),
+                    tell=display.tell,
+                )
+        except KeyboardInterrupt:
+            messages.print(f"Stopped. What is finished is in {path}; the same command goes on.")
+            raise typer.Exit(130) from None
+        write_table(spec, store, spec.protocol, chosen, output)
+    if progress.failed:
+        messages.print(
+            f"{progress.failed} of {progress.total} trials failed, and are missing in the table. "
+            f"`clipgnn experiment status {spec.name} --store {path} --traceback` shows where; the "
+            "same command tries them again.",
+            style="red",
+        )
+        raise typer.Exit(1)
+
+
+def _overrides(
+    models: str | None,
+    datasets: str | None,
+    epochs: int | None,
+    folds: int | None,
+    where: list[str] | None,
+    protocol: str | None,
+) -> Overrides:
+    _check_protocol(protocol)
+    return Overrides(
+        models=None if models is None else _listed(models),
+        datasets=None if datasets is None else _listed(datasets),
+        epochs=epochs,
+        folds=folds,
+        where=dict(_condition(text) for text in where or []),
+        protocol=protocol,
+    )
+
+
+def _listed(text: str) -> list[str]:
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def _condition(text: str) -> tuple[str, tuple[Value, ...]]:
+    key, equals, values = text.partition("=")
+    if not equals or not _listed(values):
+        raise InvalidParameterError(f"--where must be like num_layers=3,5. Got {text!r}.")
+    return key.strip(), tuple(_value(value) for value in _listed(values))
+
+
+def _value(text: str) -> Value:
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return {"true": True, "false": False}.get(text, text)
+
+
+def _check_protocol(protocol: str | None) -> None:
+    if protocol is not None and protocol not in PROTOCOLS:
+        raise InvalidParameterError(
+            f"--protocol must be of {', '.join(PROTOCOLS)}. Got {protocol!r}."
+            f"{suggestion(protocol, PROTOCOLS)}"
+        )
+
+
+def _device(name: str, remote: bool) -> str:
+    """The device to train on; what a cluster has cannot be seen from here."""
+    kind, _, number = name.partition(":")
+    if kind not in ("auto", "cpu", "cuda") or (number and not number.isdigit()):
+        raise InvalidParameterError(
+            f"--device must be auto, cpu, cuda or cuda:NUMBER. Got {name!r}."
+            f"{suggestion(name, ('auto', 'cpu', 'cuda'))}"
+        )
+    if remote or name == "cpu":
+        return "cpu" if name == "auto" else name
+    import torch
+
+    if name == "auto":
+        return "cuda" if torch.cuda.is_available() else "cpu"
+    if int(number or 0) >= torch.cuda.device_count():
+        raise InvalidParameterError(
+            f"--device {name} is not on this machine, which has {torch.cuda.device_count()} GPUs "
+            "that torch can use."
+        )
+    return name
+
+
+def _default_store(name: str) -> Path:
+    return Path("runs") / f"{Path(name).stem}.sqlite"
+
+
+def _open(path: Path, name: str) -> Store:
+    if not path.exists():
+        raise StoreError(
+            f"There is no store {path}. Run `clipgnn experiment run {name}` first, or say where "
+            "it is with --store."
+        )
+    return Store(path)
+
+
+def _last_plan(store: Store) -> Spec:
+    plans = store.plans()
+    if not plans:
+        raise StoreError(f"{store.path} is empty: nothing has been run into it yet.")
+    return parse_spec(plans[-1].content, plans[-1].name, str(store.path))
+
+
+@contextmanager
+def _termination_as_interrupt() -> Iterator[None]:
+    """A polite request to end is treated as Ctrl-C is."""
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)

@@ -1,0 +1,83 @@
+"""How far a run is, on the terminal: a bar with the time left, or now and then a plain line."""
+
+import time
+from types import TracebackType
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+from rich.progress import Progress as Bars
+
+from clipgnn.experiments.run import Progress
+
+LINE_SECONDS = 30.0
+"""Where there is no terminal, how often a line is printed at most."""
+
+
+class ProgressDisplay:
+    """Shows the progress of a run.
+
+    Args:
+        name: what is running.
+        console: where to show it.
+    """
+
+    def __init__(self, name: str, console: Console) -> None:
+        self._name = name
+        self._console = console
+        self._began = time.monotonic()
+        self._printed = -LINE_SECONDS
+        self._failure: str | None = None
+        self._bars = Bars(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("trials"),
+            TimeRemainingColumn(),
+            console=console,
+            disable=not console.is_terminal,
+            speed_estimate_period=3600,  # a trial can take many minutes
+        )
+        self._task = self._bars.add_task(name, total=None)
+
+    def __enter__(self) -> "ProgressDisplay":
+        self._bars.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._bars.stop()
+
+    def tell(self, progress: Progress) -> None:
+        """Show this progress."""
+        if progress.last_failure != self._failure:
+            self._failure = progress.last_failure
+            self._console.print(f"failed: {progress.last_failure}", style="red", markup=False)
+        failed = f", {progress.failed} failed" if progress.failed else ""
+        self._bars.update(
+            self._task,
+            description=f"{self._name}{failed}",
+            total=progress.total,
+            completed=progress.finished,
+        )
+        over = progress.finished + progress.failed == progress.total
+        now = time.monotonic()
+        if not self._console.is_terminal and (over or now - self._printed >= LINE_SECONDS):
+            self._printed = now
+            self._console.print(
+                f"{self._name}: {progress.finished} of {progress.total} trials{failed}"
+                f"{self._time_left(progress, now - self._began)}",
+                markup=False,
+                soft_wrap=True,
+            )
+
+    def _time_left(self, progress: Progress, elapsed: float) -> str:
+        new = progress.finished - progress.reused
+        left = progress.total - progress.finished
+        if not new or not left:
+            return ""
+        minutes = elapsed / new * left / 60
+        return f", about {minutes:.0f} min left" if minutes >= 1 else ", under a minute left"

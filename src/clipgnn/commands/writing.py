@@ -1,0 +1,71 @@
+"""Tables to the terminal or to a file."""
+
+from pathlib import Path
+from typing import Literal
+
+from rich.console import Console
+
+from clipgnn.errors import InvalidParameterError
+from clipgnn.experiments.evaluation import evaluate
+from clipgnn.experiments.spec import Spec
+from clipgnn.experiments.store import Store
+from clipgnn.report import (
+    make_table,
+    provenance,
+    render_csv,
+    render_latex,
+    render_markdown,
+    render_terminal,
+)
+
+FormatName = Literal["terminal", "markdown", "csv", "latex"]
+
+_RENDERERS = {"markdown": render_markdown, "csv": render_csv, "latex": render_latex}
+_ENDINGS: dict[str, FormatName] = {".md": "markdown", ".csv": "csv", ".tex": "latex"}
+
+
+def format_of(name: FormatName | None, output: Path | None) -> FormatName:
+    """The format to write: the one that was asked for, or that of the file's ending.
+
+    Raises:
+        InvalidParameterError: if the file cannot be written, or does not say what it is to be.
+    """
+    if output is None:
+        return name or "terminal"
+    if output.is_dir() or not output.absolute().parent.is_dir():
+        raise InvalidParameterError(f"--output must be a file in a folder that is there: {output}.")
+    ending = output.suffix.lower()
+    if name is None and ending not in _ENDINGS:
+        raise InvalidParameterError(
+            f"--output must end in {', '.join(_ENDINGS)}, or --format say what to write. "
+            f"Got {output}."
+        )
+    return name or _ENDINGS[ending]
+
+
+def write_table(
+    spec: Spec, store: Store, protocol: str, chosen: FormatName, output: Path | None
+) -> None:
+    """Write the table of an experiment; a file appears whole or not at all."""
+    results = store.results()
+    cells = evaluate(spec, results, protocol)
+    table = make_table(spec, cells, protocol, provenance(spec, store, results))
+    if chosen == "terminal" and output is None:
+        Console(highlight=False).print(render_terminal(table))
+        return
+    if chosen == "terminal":
+        console = Console(highlight=False, width=160, no_color=True)
+        with console.capture() as capture:
+            console.print(render_terminal(table))
+        text = capture.get()
+    else:
+        text = _RENDERERS[chosen](table)
+    if output is None:
+        print(text, end="")
+        return
+    partial = output.with_name(f"{output.name}.partial")
+    try:
+        partial.write_text(text, encoding="utf-8")
+        partial.replace(output)
+    except OSError as error:
+        raise InvalidParameterError(f"--output {output} cannot be written: {error}.") from error

@@ -1,0 +1,116 @@
+"""What an experiment may ask for: data sets, models with their parameters, the recipe.
+
+It is written down here, and not asked of the packages that do the work, because those need torch
+and this list is read on machines without it. The tests compare the two.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+Value = int | float | str | bool
+"""A value of a parameter, as TOML and JSON have it."""
+
+DATASETS = (
+    "connectivity",
+    "bipartiteness",
+    "triangle-freeness",
+    "csl",
+    "MUTAG",
+    "PTC_MR",
+    "PROTEINS",
+    "IMDB-BINARY",
+    "IMDB-MULTI",
+)
+"""Data sets known by name."""
+
+TU_PREFIX = "tu:"
+"""Any other data set in the TU layout is named with this prefix, as `tu:NCI1`."""
+
+SPLITS = ("cross-validation", "nested")
+"""Folds into training and test, or with a part of the training graphs held out for choosing."""
+
+PUBLISHED = ("table1", "table2", "colorings")
+"""Tables of the paper whose numbers can stand beside ours."""
+
+
+@dataclass(frozen=True)
+class Rule:
+    """Which values a parameter can have.
+
+    Attributes:
+        kind: `int`, `float`, `str` or `bool`; an integer also serves as a float.
+        least: smallest number.
+        below: numbers are under this one.
+        words: the only words; numbers may have some too, as `num_colorings` has "all".
+        default: value of a recipe that does not say.
+    """
+
+    kind: type
+    least: int | float | None = None
+    below: int | float | None = None
+    words: tuple[str, ...] = ()
+    default: Value | None = None
+
+    def accepts(self, value: object) -> bool:
+        """Is it such a value?"""
+        if isinstance(value, str):
+            return value in self.words or (self.kind is str and not self.words)
+        if isinstance(value, bool) or self.kind is bool:
+            return isinstance(value, bool) and self.kind is bool
+        if not isinstance(value, int if self.kind is int else int | float) or self.kind is str:
+            return False
+        return (self.least is None or value >= self.least) and (
+            self.below is None or value < self.below
+        )
+
+    def normal(self, value: Value) -> Value:
+        """The one spelling of a value: 0 and 0.0 are the same dropout, and the same trial."""
+        return float(value) if self.kind is float and isinstance(value, int) else value
+
+    def __str__(self) -> str:
+        quoted = [f'"{word}"' for word in self.words]
+        if self.kind is bool:
+            return "true or false"
+        if self.kind is str:
+            return " or ".join(quoted) or "a word"
+        text = "an integer" if self.kind is int else "a number"
+        if self.least is not None:
+            text += f" of at least {self.least:g}"
+        if self.below is not None:
+            text += f" and under {self.below:g}"
+        return " or ".join([text, *quoted])
+
+
+RECIPE: Mapping[str, Rule] = {
+    "epochs": Rule(int, least=1, default=400),
+    "batch_size": Rule(int, least=1, default=32),
+    "learning_rate": Rule(float, least=0, default=1e-3),
+    "halve_every": Rule(int, least=1, default=50),
+    "loss": Rule(str, words=("cross-entropy", "squared-error"), default="cross-entropy"),
+    "patience": Rule(int, least=1),
+}
+"""How a network is trained: the fields of `clipgnn.training.Recipe`."""
+
+_LAYERED: Mapping[str, Rule] = {
+    "hidden_channels": Rule(int, least=1),
+    "num_layers": Rule(int, least=1),
+    "dropout": Rule(float, least=0, below=1),
+}
+
+MODELS: Mapping[str, Mapping[str, Rule]] = {
+    "clip": {
+        **_LAYERED,
+        "num_colorings": Rule(int, least=0, words=("all",)),
+        "num_colors": Rule(int, least=1),
+        "color_code": Rule(str, words=("one-hot", "binary")),
+        "activation": Rule(str),
+        "norm": Rule(str, words=("batch", "none")),
+        "colorings_at_once": Rule(int, least=1),
+    },
+}
+"""Models, and the parameters that each of them has."""
+
+
+def rule_of(model: str, key: str) -> Rule | None:
+    """The rule of a model's parameter or of the recipe; None if there is no such parameter."""
+    return RECIPE.get(key) or MODELS[model].get(key)

@@ -1,0 +1,76 @@
+"""What a result was made with: versions of everything, and the machine. No host names."""
+
+import os
+import platform
+import sys
+from collections.abc import Mapping
+from functools import cache
+from hashlib import sha256
+from importlib.metadata import distributions
+from pathlib import Path
+
+
+@cache
+def installed_versions() -> Mapping[str, str]:
+    """Version of Python, of every installed package, and a hash of this package's source."""
+    versions = {
+        name.lower().replace("_", "-"): distribution.version
+        for distribution in distributions()
+        if (name := distribution.metadata["Name"])
+    }
+    versions["python"] = platform.python_version()
+    versions["clipgnn-source"] = source_hash()
+    torch = sys.modules.get("torch")
+    if torch is not None:  # its own word says whether it is a build for CUDA
+        versions["torch"] = str(torch.__version__)
+        if torch.version.cuda:
+            versions["cuda"] = str(torch.version.cuda)
+    return dict(sorted(versions.items()))
+
+
+@cache
+def this_machine(device: str = "cpu") -> Mapping[str, str]:
+    """Processor, cores, memory, system, and the accelerator if it is the device."""
+    machine = {
+        "processor": _processor(),
+        "cores": str(available_cores()),
+        "memory": f"{_memory_bytes() / 2**30:.0f} GiB" if _memory_bytes() else "unknown",
+        "system": f"{platform.system()} {platform.machine()}",
+    }
+    torch = sys.modules.get("torch")
+    if device.startswith("cuda") and torch is not None and torch.cuda.is_available():
+        machine["accelerator"] = str(torch.cuda.get_device_name(device))
+    return machine
+
+
+def available_cores() -> int:
+    """Cores this process may use, which can be fewer than the machine has."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+@cache
+def source_hash() -> str:
+    """A hash of the package's Python files: which code it was, also between two commits."""
+    digest = sha256()
+    root = Path(__file__).parents[1]
+    for path in sorted(root.rglob("*.py")):
+        digest.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes())
+    return digest.hexdigest()[:12]
+
+
+def _processor() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        lines = []
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.processor() or platform.machine()
+
+
+def _memory_bytes() -> int:
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, OSError, ValueError):
+        return 0

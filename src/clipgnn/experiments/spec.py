@@ -1,0 +1,266 @@
+"""An experiment: data sets × models × grid × folds × seeds, and the trials it comes to."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import product
+from typing import Any
+
+from clipgnn.errors import InvalidSpecError, suggestion
+from clipgnn.experiments.catalog import MODELS, RECIPE, Value
+from clipgnn.experiments.trial import Trial
+
+Axes = Mapping[str, tuple[Value, ...]]
+"""For each parameter the values to try; one value is a parameter that is fixed."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row of the table: a model with values of its own.
+
+    Attributes:
+        name: what the row is called, as "16-CLIP".
+        model: the model, as "clip".
+        axes: values of parameters and recipe that only this row has.
+        datasets: where it is measured.
+    """
+
+    name: str
+    model: str
+    axes: Axes
+    datasets: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """One point of the grid."""
+
+    model: str
+    parameters: Mapping[str, Value]
+    recipe: Mapping[str, Value]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A cell of the table: a row on a data set, with all configurations to choose from."""
+
+    row: str
+    dataset: str
+    configurations: tuple[Configuration, ...]
+
+
+@dataclass(frozen=True)
+class Spec:
+    """An experiment.
+
+    Attributes:
+        name: what it is called.
+        title: caption of its table.
+        datasets: columns of the table.
+        rows: rows of the table.
+        grid: values for every model that has such a parameter.
+        only: for some data sets, values that replace those of the grid and of the rows.
+        folds: folds of the cross-validation.
+        first_folds: how many of them to run.
+        seeds: seeds of weights, batches and colorings; scores are averaged over them.
+        protocol: how the table's numbers are made from the curves.
+        split: "cross-validation", or "nested" with a validation part.
+        published: the table of the paper that has numbers for comparison.
+        extremes: data sets for which the table also shows the best and the worst fold.
+    """
+
+    name: str
+    title: str
+    datasets: tuple[str, ...]
+    rows: tuple[Row, ...]
+    grid: Axes = field(default_factory=dict)
+    only: Mapping[str, Axes] = field(default_factory=dict)
+    folds: int = 10
+    first_folds: int = 10
+    seeds: tuple[int, ...] = (0,)
+    protocol: str = "gin"
+    split: str = "cross-validation"
+    published: str | None = None
+    extremes: tuple[str, ...] = ()
+
+    @cached_property
+    def cells(self) -> tuple[Cell, ...]:
+        """Every cell of the table that is to be measured, data set by data set."""
+        return tuple(
+            Cell(row.name, dataset, tuple(self._configurations(row, dataset)))
+            for dataset in self.datasets
+            for row in self.rows
+            if dataset in row.datasets
+        )
+
+    def axes(self, row: Row, dataset: str) -> Axes:
+        """What a row tries on a data set: the grid, under the row, under the data set's own."""
+        known = MODELS[row.model].keys() | RECIPE.keys()
+        layers = (self.grid, row.axes, self.only.get(dataset, {}))
+        return {key: values for layer in layers for key, values in layer.items() if key in known}
+
+    def trials_of(self, cell: Cell, configuration: Configuration) -> list[Trial]:
+        """The trials of a configuration: the folds to run, for every seed."""
+        return [
+            Trial(
+                dataset=cell.dataset,
+                model=configuration.model,
+                parameters=configuration.parameters,
+                recipe=configuration.recipe,
+                split=self.split,
+                num_folds=self.folds,
+                fold=fold,
+                seed=seed,
+            )
+            for seed in self.seeds
+            for fold in range(self.first_folds)
+        ]
+
+    def trials(self) -> list[Trial]:
+        """Every trial once, in the order in which they should run."""
+        found = {
+            trial.identity: trial
+            for cell in self.cells
+            for configuration in cell.configurations
+            for trial in self.trials_of(cell, configuration)
+        }
+        return list(found.values())
+
+    def content(self) -> dict[str, Any]:
+        """The experiment in the structure of its TOML file, for a store to keep."""
+        content: dict[str, Any] = {
+            "title": self.title,
+            "datasets": list(self.datasets),
+            "folds": self.folds,
+            "first_folds": self.first_folds,
+            "seeds": list(self.seeds),
+            "protocol": self.protocol,
+            "split": self.split,
+            "extremes": list(self.extremes),
+            "grid": _as_lists(self.grid),
+            "only": {dataset: _as_lists(axes) for dataset, axes in self.only.items()},
+            "models": [
+                {
+                    "name": row.name,
+                    "model": row.model,
+                    "datasets": list(row.datasets),
+                    **_as_lists(row.axes),
+                }
+                for row in self.rows
+            ],
+        }
+        return content if self.published is None else {**content, "published": self.published}
+
+    def _configurations(self, row: Row, dataset: str) -> Iterator[Configuration]:
+        axes = self.axes(row, dataset)
+        for values in product(*axes.values()):
+            chosen = dict(zip(axes, values, strict=True))
+            recipe = {
+                key: value
+                for key, rule in RECIPE.items()
+                if (value := chosen.get(key, rule.default)) is not None
+            }
+            parameters = {key: value for key, value in chosen.items() if key not in RECIPE}
+            yield Configuration(row.model, parameters, recipe)
+
+
+@dataclass(frozen=True)
+class Overrides:
+    """Which part of an experiment to run or report, and how; what is not given stays as it is.
+
+    Attributes:
+        models: names of rows.
+        datasets: names of data sets.
+        epochs: epochs to train, which makes other trials.
+        folds: how many of the folds to run; the others are missing in the table.
+        where: for parameters of the grid, the values to keep; what is fixed stays.
+        protocol: another protocol; "fair" also makes the split nested.
+    """
+
+    models: Sequence[str] | None = None
+    datasets: Sequence[str] | None = None
+    epochs: int | None = None
+    folds: int | None = None
+    where: Axes = field(default_factory=dict)
+    protocol: str | None = None
+
+    def __call__(self, spec: Spec) -> Spec:
+        """The experiment with these changes.
+
+        Raises:
+            InvalidSpecError: if it names something that the experiment does not have.
+        """
+        rows, datasets = spec.rows, spec.datasets
+        if self.models is not None:
+            _check_known("--models", self.models, [row.name for row in rows], spec)
+            rows = tuple(row for row in rows if row.name in self.models)
+        if self.datasets is not None:
+            _check_known("--datasets", self.datasets, datasets, spec)
+            datasets = tuple(dataset for dataset in datasets if dataset in self.datasets)
+        if self.epochs is not None and self.epochs < 1:
+            raise InvalidSpecError(f"--epochs must be at least 1. Got {self.epochs}.")
+        if self.folds is not None and not 1 <= self.folds <= spec.folds:
+            raise InvalidSpecError(
+                f"--folds must be from 1 to {spec.folds}, the folds of {spec.name}. "
+                f"Got {self.folds}."
+            )
+        varied = {
+            key for axes in _all_axes(spec) for key, values in axes.items() if len(values) > 1
+        }
+        _check_known("--where", list(self.where), sorted(varied), spec)
+        narrowed = replace(
+            spec,
+            datasets=datasets,
+            protocol=self.protocol or spec.protocol,
+            split="nested" if self.protocol == "fair" else spec.split,
+            first_folds=self.folds or spec.first_folds,
+            grid=self._kept({**spec.grid, **({"epochs": ()} if self.epochs else {})}),
+            only={key: self._kept(axes) for key, axes in spec.only.items() if key in datasets},
+            rows=tuple(
+                replace(
+                    row,
+                    axes=self._kept(row.axes),
+                    datasets=tuple(name for name in row.datasets if name in datasets),
+                )
+                for row in rows
+            ),
+            extremes=tuple(dataset for dataset in spec.extremes if dataset in datasets),
+        )
+        if not narrowed.cells:
+            raise InvalidSpecError(
+                f"Nothing of {spec.name} is left: the chosen models are not measured on the "
+                "chosen data sets."
+            )
+        return narrowed
+
+    def _kept(self, axes: Axes) -> Axes:
+        kept = dict(axes)
+        for key, wanted in self.where.items():
+            values = axes.get(key, ())
+            if len(values) > 1:
+                kept[key] = tuple(value for value in values if value in wanted)
+                if unknown := [value for value in wanted if value not in values]:
+                    raise InvalidSpecError(
+                        f"--where {key} must be of {', '.join(map(str, values))}. "
+                        f"Got {unknown[0]!r}."
+                    )
+        if self.epochs is not None and "epochs" in axes:
+            kept["epochs"] = (self.epochs,)
+        return kept
+
+
+def _all_axes(spec: Spec) -> list[Axes]:
+    return [spec.grid, *spec.only.values(), *(row.axes for row in spec.rows)]
+
+
+def _as_lists(axes: Axes) -> dict[str, list[Value]]:
+    return {key: list(values) for key, values in axes.items()}
+
+
+def _check_known(option: str, given: Sequence[str], known: Sequence[str], spec: Spec) -> None:
+    for name in given:
+        if name not in known:
+            raise InvalidSpecError(
+                f"{option} {name!r} is not in {spec.name}, which has {', '.join(known) or 'none'}."
+                f"{suggestion(name, known)}"
+            )

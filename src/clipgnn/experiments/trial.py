@@ -1,0 +1,219 @@
+"""A trial: one fold of one configuration with one seed, and what training it gives.
+
+A trial is named by what it is. Its identity is a hash of its content and its random seeds are
+hashes of its names, so neither depends on which process runs it, when, or beside what.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property, lru_cache
+from hashlib import sha256
+from typing import Any
+
+from clipgnn.errors import InvalidParameterError
+from clipgnn.experiments.catalog import TU_PREFIX, Value
+from clipgnn.experiments.machine import installed_versions, this_machine
+
+CONTENT_VERSION = 1
+"""Part of every identity: raise it when old results must not be taken for new ones."""
+
+HELD_OUT = 0.1
+"""Part of the training graphs that a nested split keeps for choosing."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One fold of one configuration with one seed.
+
+    Attributes:
+        dataset: name of the data set.
+        model: name of the model.
+        parameters: its parameters.
+        recipe: how it is trained.
+        split: "cross-validation", or "nested" with a validation part.
+        num_folds: folds of the cross-validation.
+        fold: which of them is the test part, from 0.
+        seed: seed of weights, batches and colorings; the folds are the same for all.
+    """
+
+    dataset: str
+    model: str
+    parameters: Mapping[str, Value]
+    recipe: Mapping[str, Value]
+    split: str
+    num_folds: int
+    fold: int
+    seed: int
+
+    @cached_property
+    def content(self) -> str:
+        """All of it as canonical JSON."""
+        return canonical(asdict(self))
+
+    @cached_property
+    def identity(self) -> str:
+        """A short hash of the content."""
+        text = f"{CONTENT_VERSION}/{self.content}"
+        return sha256(text.encode()).hexdigest()[:16]
+
+    @cached_property
+    def configuration(self) -> str:
+        """What trials that can be trained together share: all but fold and seed."""
+        content = asdict(self)
+        del content["fold"], content["seed"]
+        return canonical(content)
+
+    def random_seed(self, purpose: str) -> int:
+        """A seed for one purpose, derived from the names of this trial."""
+        return seed_from(
+            purpose,
+            self.dataset,
+            self.model,
+            canonical(dict(self.parameters)),
+            self.fold,
+            self.seed,
+        )
+
+    def __hash__(self) -> int:
+        return hash(self.identity)
+
+    def __str__(self) -> str:
+        values = ", ".join(f"{key} {value}" for key, value in self.parameters.items())
+        batch = f", batch {self.recipe['batch_size']}" if "batch_size" in self.recipe else ""
+        return f"{self.model} on {self.dataset} ({values}{batch}), fold {self.fold}"
+
+
+@dataclass(frozen=True)
+class TrialResult:
+    """What a trial gave: plain data, every epoch of it.
+
+    Attributes:
+        trial: identity of the trial.
+        train_loss: mean loss of each epoch.
+        test_score: score of the test fold after each epoch: accuracy from 0 to 1, or mean squared
+            error.
+        validation_score: the same of the validation part; empty where there is none.
+        seconds: duration of the training, a share of it if several were trained together.
+        epoch_seconds: mean duration of an epoch.
+        compile_seconds: time spent on compilation, not part of `seconds`.
+        device: where it was trained.
+        versions: version of every installed package, of Python and of the package's own source.
+        machine: processor, cores, memory, system and accelerator.
+    """
+
+    trial: str
+    train_loss: Sequence[float]
+    test_score: Sequence[float]
+    validation_score: Sequence[float]
+    seconds: float
+    epoch_seconds: float
+    compile_seconds: float
+    device: str
+    versions: Mapping[str, str]
+    machine: Mapping[str, str]
+
+
+def canonical(content: object) -> str:
+    """JSON with one spelling: sorted keys, no spaces, no NaN."""
+    return json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+def seed_from(*names: object, bits: int = 63) -> int:
+    """A seed that depends on these names and on nothing else.
+
+    Examples:
+        >>> seed_from("train", "csl", 0) == seed_from("train", "csl", 0)
+        True
+        >>> seed_from("train", "csl", 0) == seed_from("train", "csl", 1)
+        False
+    """
+    digest = sha256("/".join(str(name) for name in names).encode()).digest()
+    return int.from_bytes(digest[:8], "big") >> (64 - bits)
+
+
+def run_trials(
+    trials: Sequence[Trial], device: str = "cpu", deterministic: bool = False
+) -> list[TrialResult]:
+    """Train these trials together, which differ only in fold and seed.
+
+    This is the one thing executors call.
+
+    Args:
+        trials: at least one.
+        device: where to train, as torch names it.
+        deterministic: on a GPU, whether two runs must agree in every bit.
+
+    Returns:
+        A result for each trial, in their order.
+
+    Raises:
+        InvalidParameterError: if the trials differ in more than fold and seed.
+    """
+    if len({trial.configuration for trial in trials}) != 1:
+        raise InvalidParameterError(
+            "Trials that are trained together must differ only in fold and seed. "
+            f"Got {len({trial.configuration for trial in trials})} configurations."
+        )
+    import torch
+
+    from clipgnn.training import ModelSpec, Recipe, train
+
+    first = trials[0]
+    graphs = _graphs(first.dataset, device)
+    recipe: dict[str, Any] = dict(first.recipe)
+    threads = torch.get_num_threads()
+    if device == "cpu":
+        # Sums depend on the number of threads: one, everywhere, gives every executor the same.
+        torch.set_num_threads(1)
+    try:
+        histories = train(
+            graphs,
+            ModelSpec(first.model, first.parameters),
+            Recipe(**recipe),
+            [_split(trial, graphs.y.cpu()) for trial in trials],
+            [trial.random_seed("train") for trial in trials],
+            device=device,
+            deterministic=deterministic,
+        )
+    finally:
+        torch.set_num_threads(threads)
+    versions, machine = installed_versions(), this_machine(device)
+    return [
+        TrialResult(
+            trial=trial.identity,
+            train_loss=[float(value) for value in history.train_loss],
+            test_score=[float(value) for value in history.test_score],
+            validation_score=[float(value) for value in history.validation_score],
+            seconds=history.seconds,
+            epoch_seconds=history.seconds / len(history.train_loss),
+            compile_seconds=history.compile_seconds,
+            device=device,
+            versions=versions,
+            machine=machine,
+        )
+        for trial, history in zip(trials, histories, strict=True)
+    ]
+
+
+@lru_cache(maxsize=2)
+def _graphs(dataset: str, device: str) -> Any:
+    """A data set on its device, kept for the next trial of this process."""
+    from clipgnn.graphs.datasets import load_dataset
+
+    return load_dataset(dataset.removeprefix(TU_PREFIX)).to(device)
+
+
+def _split(trial: Trial, y: Any) -> Any:
+    """Training, validation and test graphs. The folds are those of the GIN protocol, seed 0."""
+    import torch
+
+    from clipgnn.graphs.folds import hold_out, stratified_folds
+    from clipgnn.training import Split
+
+    train, test = stratified_folds(y, trial.num_folds, seed=0)[trial.fold]
+    validation = torch.empty(0, dtype=torch.int64)
+    if trial.split == "nested":
+        seed = seed_from("validation", trial.dataset, trial.num_folds, trial.fold, bits=31)
+        train, validation = hold_out(train, y, HELD_OUT, seed)
+    return Split(train=train, test=test, validation=validation)

@@ -1,0 +1,63 @@
+"""The numbers behind a table as CSV: a line for each cell, every fold of it, in full precision."""
+
+import csv
+from io import StringIO
+
+from clipgnn.report.layout import choice_text
+from clipgnn.report.table import Column, Entry, Table
+
+FIELDS = (
+    "model",
+    "dataset",
+    "protocol",
+    "complete",
+    "folds_finished",
+    "folds_expected",
+    "mean",
+    "std",
+    "max",
+    "min",
+    "best",
+    "not_significantly_different",
+    "folds",
+    "chosen",
+    "paper_mean",
+    "paper_std",
+    "paper_max",
+    "paper_min",
+)
+"""Names of the columns. Ours are fractions from 0 to 1, the paper's are percentages."""
+
+
+def render_csv(table: Table) -> str:
+    """The table as CSV with a line for each measured cell; provenance in lines begun with #."""
+    text = StringIO()
+    text.writelines(f"# {line}\n" for line in table.provenance)
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(FIELDS)
+    for row in table.rows:
+        for entry, column in zip(row.entries, table.columns, strict=True):
+            if entry.measurement is not None:
+                writer.writerow(_values(row.name, entry, column))
+    return text.getvalue()
+
+
+def _values(row: str, entry: Entry, column: Column) -> list[object]:
+    own, paper = entry.measurement, entry.published
+    if own is None:
+        return []
+    numbers = [own.mean, own.std, own.highest, own.lowest] if own.values else [""] * 4
+    return [
+        row,
+        column.dataset,
+        own.protocol,
+        own.complete,
+        own.finished,
+        own.expected,
+        *numbers,
+        entry.best,
+        entry.level,
+        " ".join(f"{fold}:{value!r}" for fold, value in own.values.items()),
+        " | ".join(choice_text(own.choices)),
+        *([paper.mean, paper.std, paper.highest, paper.lowest] if paper else [None] * 4),
+    ]

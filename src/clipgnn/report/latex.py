@@ -1,0 +1,52 @@
+"""A table in LaTeX, for the booktabs package."""
+
+from clipgnn.report.layout import NOTHING, Field, Line, headings, lines
+from clipgnn.report.table import Table
+
+_SPECIAL = {
+    "\\": r"\textbackslash{}",
+    **{character: f"\\{character}" for character in "&%$#_{}"},
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "±": r"$\pm$",
+    "×": r"$\times$",
+    "∞": r"$\infty$",
+    NOTHING: "--",
+}
+
+
+def render_latex(table: Table) -> str:
+    """The table as a LaTeX table environment; provenance is in its comments."""
+    names = headings(table)
+    parts = [
+        *(f"% {text}" for text in table.provenance),
+        r"\begin{table}[ht]\centering",
+        rf"\caption{{{escape(f'{table.title}. {table.caption}')}}}",
+        rf"\begin{{tabular}}{{l{'c' * (len(names) - 1)}}}",
+        r"\toprule",
+        _row([escape(name) for name in names]),
+        r"\midrule",
+        *(_line(line) for line in lines(table)),
+        r"\bottomrule",
+        r"\end{tabular}",
+        r"\end{table}",
+    ]
+    return "\n".join(parts) + "\n"
+
+
+def escape(text: str) -> str:
+    """Text as LaTeX has to write it."""
+    return "".join(_SPECIAL.get(character, character) for character in text)
+
+
+def _line(line: Line) -> str:
+    return _row([_text(field) for field in line.fields])
+
+
+def _row(fields: list[str]) -> str:
+    return " & ".join(fields) + r" \\"
+
+
+def _text(field: Field) -> str:
+    text = escape(field.text)
+    return (rf"\textbf{{{text}}}" if field.bold else text) + ("$^*$" if field.star else "")

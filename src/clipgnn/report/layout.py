@@ -1,0 +1,104 @@
+"""The fields of a table as text with marks, the same for every format that prints one."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from clipgnn.experiments.protocol import Choice, Measurement
+from clipgnn.report.table import Column, Entry, Table
+
+NOTHING = "–"
+
+
+@dataclass(frozen=True)
+class Field:
+    """Text of a field, and how it is marked."""
+
+    text: str
+    bold: bool = False
+    star: bool = False
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line of a table.
+
+    Attributes:
+        fields: the name, then a field for each column of `headings`.
+        ours: whether it is measured here; otherwise it is the paper's.
+    """
+
+    fields: tuple[Field, ...]
+    ours: bool
+
+
+def headings(table: Table) -> list[str]:
+    """What stands above the columns."""
+    names = ["model"]
+    for column in table.columns:
+        names.append(column.dataset)
+        if column.extremes:
+            names += ["max", "min"]
+    return names
+
+
+def lines(table: Table) -> Iterator[Line]:
+    """Each model's own line, then the paper's if it has one."""
+    for row in table.rows:
+        pairs = list(zip(row.entries, table.columns, strict=True))
+        own = [field for entry, column in pairs for field in _ours(entry, column)]
+        yield Line((Field(row.name), *own), ours=True)
+        if any(entry.published is not None for entry in row.entries):
+            theirs = [field for entry, column in pairs for field in _theirs(entry, column)]
+            yield Line((Field(f"{row.name}, paper"), *theirs), ours=False)
+
+
+def choice_text(choices: tuple[Choice, ...]) -> list[str]:
+    """What was chosen, a line for each choice."""
+    texts = []
+    for choice in choices:
+        where = "" if choice.fold is None else f"fold {choice.fold}: "
+        values = ", ".join(f"{key} {value}" for key, value in choice.configuration.items())
+        texts.append(f"{where}epoch {choice.epoch}; {values}")
+    return texts
+
+
+def number(value: float, column: Column) -> str:
+    """A score as it is shown: percent with one decimal, or an error with four digits."""
+    return f"{100 * value:.1f}" if column.percent else f"{value:.4g}"
+
+
+def spread(measurement: Measurement, column: Column) -> str:
+    """Mean and standard deviation."""
+    return f"{number(measurement.mean, column)} ± {number(measurement.std, column)}"
+
+
+def _ours(entry: Entry, column: Column) -> list[Field]:
+    measurement = entry.measurement
+    if measurement is None:
+        return [Field(NOTHING)] * (3 if column.extremes else 1)
+    text = spread(measurement, column) if measurement.values else ""
+    if not measurement.complete:
+        count = f"incomplete: {measurement.finished} of {measurement.expected} folds"
+        text = f"{count}, {text} so far" if text else count
+    fields = [Field(text, bold=entry.level, star=entry.best)]
+    if column.extremes and measurement.values:
+        fields += [
+            Field(number(measurement.highest, column)),
+            Field(number(measurement.lowest, column)),
+        ]
+    elif column.extremes:
+        fields += [Field(NOTHING)] * 2
+    return fields
+
+
+def _theirs(entry: Entry, column: Column) -> list[Field]:
+    given = entry.published
+    if given is None:
+        return [Field(NOTHING)] * (3 if column.extremes else 1)
+    mean = "?" if given.mean is None else f"{given.mean:.1f}"
+    text = mean if given.std is None else f"{mean} ± {given.std:.1f}"
+    extremes = [
+        Field(NOTHING if value is None else f"{value:.1f}")
+        for value in (given.highest, given.lowest)
+    ]
+    return [Field(text), *(extremes if column.extremes else [])]

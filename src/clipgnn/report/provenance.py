@@ -1,0 +1,83 @@
+"""Where the numbers of a table come from: commands, grid, seeds, durations, versions, machines."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from clipgnn.experiments.catalog import RECIPE, Value
+from clipgnn.experiments.spec import Spec
+from clipgnn.experiments.store import Store, StoredResult
+
+_PACKAGES = ("torch", "torch-geometric", "numpy", "scipy", "scikit-learn", "networkx", "cuda")
+
+
+def provenance(spec: Spec, store: Store, results: Mapping[str, StoredResult]) -> list[str]:
+    """Lines that say where the numbers come from."""
+    trials = spec.trials()
+    own = [results[trial.identity] for trial in trials if trial.identity in results]
+    lines = [
+        "Commands: " + "; ".join(f"`{command}`" for command in _commands(store)),
+        f"Grid: {_grid(spec)}",
+        f"Folds: {spec.folds}, stratified and shuffled with seed 0, split {spec.split}; "
+        f"seeds of the networks: {', '.join(map(str, spec.seeds))}",
+        f"Trials: {len(own)} of {len(trials)} finished",
+    ]
+    if own:
+        seconds = sum(result.seconds for result in own)
+        compiled = sum(result.compile_seconds for result in own)
+        days = sorted({result.finished[:10] for result in own})
+        lines[-1] += (
+            f", {_duration(seconds)} of training and {_duration(compiled)} of compilation, "
+            + (f"on {days[0]}" if len(days) == 1 else f"from {days[0]} to {days[-1]}")
+        )
+    environments = store.environments()
+    for number in sorted({result.environment for result in own}):
+        count = sum(result.environment == number for result in own)
+        lines += _environment(environments[number], count)
+    return lines
+
+
+def _commands(store: Store) -> list[str]:
+    return list(dict.fromkeys(plan.command for plan in store.plans() if plan.command)) or ["none"]
+
+
+def _grid(spec: Spec) -> str:
+    recipe = {key: (rule.default,) for key, rule in RECIPE.items() if rule.default is not None}
+    parts = [f"{key} {_choices(values)}" for key, values in {**recipe, **spec.grid}.items()]
+    parts += [
+        f"on {dataset} {key} {_choices(values)}"
+        for dataset, axes in spec.only.items()
+        for key, values in axes.items()
+    ]
+    parts += [
+        f"{row.name}: {key} {_choices(values)}"
+        for row in spec.rows
+        for key, values in row.axes.items()
+    ]
+    return "; ".join(parts)
+
+
+def _choices(values: Sequence[Value | None]) -> str:
+    if len(values) == 1:
+        return str(values[0])
+    return "{" + ", ".join(map(str, values)) + "}"
+
+
+def _environment(environment: Mapping[str, Any], count: int) -> list[str]:
+    versions, machine = environment["versions"], environment["machine"]
+    packages = [f"{name} {versions[name]}" for name in _PACKAGES if name in versions]
+    about = [
+        f"clipgnn {versions.get('clipgnn', '?')} (source {versions.get('clipgnn-source', '?')})",
+        f"Python {versions.get('python', '?')}",
+        *packages,
+    ]
+    hardware = [f"{key} {value}" for key, value in machine.items()]
+    return [
+        f"Versions ({count} trials): {', '.join(about)}",
+        f"Machine ({count} trials): device {environment['device']}, {', '.join(hardware)}",
+    ]
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    return f"{seconds / 60:.1f} min" if seconds < 3600 else f"{seconds / 3600:.1f} h"

@@ -1,0 +1,25 @@
+"""A table for the terminal."""
+
+from rich import box
+from rich.console import Group
+from rich.table import Table as RichTable
+from rich.text import Text
+
+from clipgnn.report.layout import Field, headings, lines
+from clipgnn.report.table import Table
+
+
+def render_terminal(table: Table) -> Group:
+    """The table as something rich can print."""
+    shown = RichTable(box=box.SIMPLE, title=table.title, title_style="bold", expand=False)
+    for number, heading in enumerate(headings(table)):
+        shown.add_column(heading, justify="right" if number else "left")
+    for line in lines(table):
+        style = "" if line.ours else "dim"
+        shown.add_row(*(_text(field) for field in line.fields), style=style)
+    notes = [Text(table.caption), *(Text(text, style="dim") for text in table.provenance)]
+    return Group(shown, *notes)
+
+
+def _text(field: Field) -> Text:
+    return Text(field.text + ("*" if field.star else ""), style="bold" if field.bold else "")

@@ -1,0 +1,188 @@
+"""The command line of experiments: what it prints, where, and with which status."""
+
+import sys
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+from tests.experiments.fake_training import SMALL, failing, fake, small_spec
+
+from clipgnn import cli
+from clipgnn.commands.progress import ProgressDisplay
+from clipgnn.experiments import trial
+from clipgnn.experiments.run import Progress
+
+
+@pytest.fixture
+def call(tmp_path, monkeypatch, capsys):
+    """Runs a command in a folder of its own: status, standard output, error output."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "160")
+    monkeypatch.setattr(trial, "run_trials", lambda trials, device, deterministic: fake(trials))
+    Path("experiments").mkdir()
+    Path("experiments/small.toml").write_text(SMALL)
+
+    def command(*arguments):
+        monkeypatch.setattr(sys, "argv", ["clipgnn", "experiment", *arguments])
+        try:
+            cli.main()
+        except SystemExit as end:
+            status = end.code
+        captured = capsys.readouterr()
+        return status, captured.out, captured.err
+
+    return command
+
+
+RUN = ("run", "small", "--executor", "in-process", "--device", "cpu")
+
+
+def test_run_status_report_resume(call):
+    status, table, messages = call(*RUN, "--datasets", "csl")
+    assert status == 0
+    assert "A small table" in table
+    assert 'Protocol "gin"' in table
+    assert "`clipgnn experiment run small --executor in-process" in table
+    assert "small: 16 of 16 trials" in messages
+    assert Path("runs/small.sqlite").is_file()
+
+    status, text, _ = call("status", "small")
+    assert status == 0
+    assert "16 of 16 trials finished, 0 running, 0 failed" in text
+    assert "8 of 8" in text
+
+    status, text, _ = call("report", "small", "--spec", "small")
+    assert status == 0
+    assert "INCOMPLETE" in text
+    assert "incomplete: 0 of 16 folds" in text
+
+    status, text, _ = call("resume", "small", "--executor", "in-process")
+    assert status == 0
+    assert "INCOMPLETE" not in text
+
+    assert call(*RUN)[0] == 0
+    assert "48 of 48 trials finished" in call("status", "small")[1]
+
+
+@pytest.mark.parametrize(
+    ("ending", "name", "begin"),
+    [(".md", "markdown", "# A small table"), (".csv", "csv", "# Comm"), (".tex", "latex", "% Com")],
+)
+def test_formats(call, ending, name, begin):
+    status, text, _ = call(*RUN, "--format", name)
+    assert status == 0
+    assert text.startswith(begin)
+    status, printed, _ = call("report", "small", "--output", f"table{ending}")
+    assert (status, printed) == (0, "")
+    assert Path(f"table{ending}").read_text() == text
+    assert call("report", "small", "--format", "terminal", "--output", "table.txt")[0] == 0
+    assert "± " in Path("table.txt").read_text()
+
+
+def test_parts(call):
+    status, text, _ = call(
+        *RUN, "--models", "16-CLIP", "--where", "num_layers=2", "--where", "hidden_channels=8"
+    )
+    assert status == 0
+    assert "0-CLIP" not in text
+    assert "Trials: 8 of 8" in text
+    status, text, _ = call(*RUN, "--epochs", "2", "--folds", "2", "--datasets", "connectivity")
+    assert "incomplete: 8 of 16 folds" in text
+
+
+def test_fair(call):
+    assert call(*RUN, "--protocol", "fair", "--format", "markdown")[0] == 0
+    _, text, _ = call("report", "small", "--format", "markdown")
+    assert 'Protocol "fair"' in text
+    assert "fold 3: epoch" in text
+    _, text, _ = call("report", "small", "--protocol", "gin")
+    assert 'Protocol "gin"' in text
+
+
+def test_a_trial_that_fails(call, monkeypatch):
+    bad = small_spec().trials()[7]
+    monkeypatch.setattr(
+        trial, "run_trials", lambda trials, device, deterministic: failing(trials, bad=bad.identity)
+    )
+    status, table, messages = call(*RUN)
+    assert status == 1
+    assert "incomplete: 15 of 16 folds" in table
+    assert f"failed: {bad}: ValueError: no luck" in messages
+    assert "1 of 48 trials failed" in messages
+    _, text, _ = call("status", "small", "--traceback")
+    assert "15 of 16, 1 failed" in text
+    assert "1 × ValueError: no luck" in text
+    assert "Traceback (most recent call last)" in text
+    assert "2 attempts" in text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("run", "smal"), "no experiment 'smal'. Known are: small, smoke, table2; "),
+        (("run", "nowhere/x.toml"), "no experiment file nowhere/x.toml"),
+        ((*RUN, "--models", "17-CLIP"), "--models '17-CLIP' is not in small"),
+        ((*RUN, "--datasets", "cls"), "Did you mean 'csl'?"),
+        ((*RUN, "--folds", "9"), "--folds must be from 1 to 4"),
+        ((*RUN, "--where", "num_layers"), "--where must be like num_layers=3,5"),
+        ((*RUN, "--where", "num_layers=7"), "--where num_layers must be of 1, 2. Got 7"),
+        ((*RUN, "--protocol", "fare"), "--protocol must be of gin, fair. Got 'fare'"),
+        ((*RUN, "--output", "table.doc"), "--output must end in .md, .csv, .tex"),
+        ((*RUN, "--output", "nowhere/table.md"), "--output must be a file in a folder"),
+        (("run", "small", "--device", "cude"), "--device must be auto, cpu, cuda or cuda:NUMBER"),
+        (("run", "small", "--device", "cuda:99"), "--device cuda:99 is not on this machine"),
+        (("run", "small", "--executor", "rey"), "Did you mean 'ray'?"),
+        (("run", "small", "--address", "x:1"), "--address is for the executor ray"),
+        (("status", "small"), "no store runs/small.sqlite. Run `clipgnn experiment run small`"),
+        (("report", "small", "--store", "x.sqlite"), "There is no store x.sqlite"),
+        (("resume", "small"), "There is no store"),
+    ],
+)
+def test_bad_input_is_one_line_and_status_2(call, arguments, message):
+    status, output, errors = call(*arguments)
+    assert status == 2
+    assert output == ""
+    assert errors.startswith("clipgnn: ")
+    assert message in errors
+    assert errors.count("\n") == 1
+
+
+def test_a_spec_with_a_typo(call):
+    Path("experiments/small.toml").write_text(SMALL.replace("num_layers", "num_layer"))
+    status, _, errors = call(*RUN)
+    assert status == 2
+    assert "small.toml: grid.num_layer: is not a key" in errors
+    assert "Did you mean 'num_layers'?" in errors
+
+
+def test_a_report_of_the_wrong_protocol(call):
+    assert call(*RUN)[0] == 0
+    status, _, errors = call("report", "small", "--protocol", "fair")
+    assert status == 2
+    assert "needs validation graphs" in errors
+
+
+def test_a_bar_on_a_terminal():
+    console = Console(force_terminal=True, width=100, record=True, file=StringIO())
+    with ProgressDisplay("small", console) as display:
+        display.tell(Progress(total=10, finished=4, failed=0, reused=4))
+        display.tell(Progress(10, 5, 1, 4, last_failure="[trial] went wrong"))
+    text = console.export_text()
+    assert "failed: [trial] went wrong" in text
+    assert "small, 1 failed" in text
+    assert "5/10 trials" in text
+
+
+def test_plain_lines_at_intervals_elsewhere(monkeypatch, capsys):
+    clock = iter([0.0, 0.0, 1.0, 60.0, 61.0, 62.0])
+    monkeypatch.setattr("clipgnn.commands.progress.time.monotonic", lambda: next(clock))
+    display = ProgressDisplay("small", Console(width=100))
+    for finished in (4, 5, 6, 7):
+        display.tell(Progress(total=10, finished=finished, failed=0, reused=4))
+    display.tell(Progress(total=10, finished=10, failed=0, reused=4))
+    assert capsys.readouterr().out.splitlines() == [
+        "small: 4 of 10 trials",
+        "small: 6 of 10 trials, about 2 min left",
+        "small: 10 of 10 trials",
+    ]

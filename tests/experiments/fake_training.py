@@ -1,0 +1,94 @@
+"""Stands in for training: curves that depend on the trial and on nothing else, at once."""
+
+import os
+import signal
+import time
+import tomllib
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from clipgnn.experiments.reading import parse_spec
+from clipgnn.experiments.spec import Spec
+from clipgnn.experiments.trial import Trial, TrialResult
+
+SMALL = """
+title = "A small table"
+datasets = ["connectivity", "csl"]
+extremes = ["csl"]
+published = "table2"
+folds = 4
+
+[grid]
+epochs = 5
+num_layers = [1, 2]
+hidden_channels = [8, 16]
+
+[only.csl]
+hidden_channels = 16
+
+[[models]]
+name = "0-CLIP"
+model = "clip"
+num_colorings = 0
+
+[[models]]
+name = "16-CLIP"
+model = "clip"
+num_colorings = 16
+"""
+
+CONTENT = tomllib.loads(SMALL)
+
+
+def small_spec(**changes: object) -> Spec:
+    """2 data sets × 2 rows × 4 or 2 configurations × 4 folds: 48 trials."""
+    return parse_spec({**CONTENT, **changes}, "small", "small.toml")
+
+
+def fake_result(trial: Trial) -> TrialResult:
+    epochs = int(trial.recipe["epochs"])
+    generator = np.random.default_rng(trial.random_seed("fake"))
+    rise = 0.5 + 0.4 * (1 - np.exp(-np.arange(epochs)))
+    return TrialResult(
+        trial=trial.identity,
+        train_loss=(1 - rise).tolist(),
+        test_score=(rise + 0.1 * generator.random(epochs)).tolist(),
+        validation_score=(
+            (rise + 0.1 * generator.random(epochs)).tolist() if trial.split == "nested" else []
+        ),
+        seconds=0.5,
+        epoch_seconds=0.1,
+        compile_seconds=0.0,
+        device="cpu",
+        versions={"python": "3", "clipgnn": "0"},
+        machine={"processor": "none"},
+    )
+
+
+def fake(
+    trials: Sequence[Trial], *, seconds: float = 0.0, log: Path | None = None
+) -> list[TrialResult]:
+    """Takes some time, and writes down who worked on what."""
+    if log is not None:
+        with log.open("a") as lines:
+            for trial in trials:
+                lines.write(f"{os.getpid()} {trial.identity}\n")
+    time.sleep(seconds)
+    return [fake_result(trial) for trial in trials]
+
+
+def failing(
+    trials: Sequence[Trial], *, bad: str, how: str = "raise", marker: Path | None = None
+) -> list[TrialResult]:
+    """Fails at one trial: always, or once if there is a marker to remember it by."""
+    if bad in [trial.identity for trial in trials] and not (marker and marker.exists()):
+        if marker is not None:
+            marker.touch()
+        if how == "kill":
+            os.kill(os.getpid(), signal.SIGKILL)
+        if how == "exit":
+            os._exit(3)
+        raise ValueError(f"no luck\nwith {bad}")
+    return [fake_result(trial) for trial in trials]

@@ -1,0 +1,150 @@
+"""Protocols on curves worked out by hand, and what must hold on any curves."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from clipgnn.errors import InvalidParameterError
+from clipgnn.experiments.protocol import Candidate, Choice, fair, gin
+
+
+def candidate(name, test, validation=None):
+    def curves(rows):
+        return {fold: np.array(row, dtype=float) for fold, row in enumerate(rows or [])}
+
+    return Candidate({"name": name}, curves(test), curves(validation))
+
+
+A = candidate("A", test=[[0.5, 0.9, 0.6], [0.5, 0.3, 0.8]])  # mean 0.5, 0.6, 0.7
+B = candidate("B", test=[[0.4, 1.0, 0.0], [0.2, 0.5, 0.0]])  # mean 0.3, 0.75, 0.0
+
+
+def test_gin_takes_the_best_epoch_of_the_mean_curve():
+    measured = gin([A], 2)
+    assert measured.protocol == "gin"
+    assert measured.values == {0: 0.6, 1: 0.8}
+    assert measured.mean == pytest.approx(0.7)
+    assert measured.std == pytest.approx(0.1)  # of the two folds, divided by two
+    assert (measured.highest, measured.lowest) == (0.8, 0.6)
+    assert measured.choices == (Choice({"name": "A"}, epoch=3),)
+    assert measured.complete
+
+
+def test_gin_chooses_the_configuration_by_the_same_number():
+    measured = gin([A, B], 2)
+    assert measured.choices == (Choice({"name": "B"}, epoch=2),)
+    assert measured.mean == pytest.approx(0.75)
+    assert (measured.finished, measured.expected) == (4, 4)
+
+
+def test_of_equals_the_first_wins():
+    flat = [[0.5, 0.5], [0.5, 0.5]]
+    first = gin([candidate("first", flat), candidate("second", flat)], 2)
+    assert first.choices == (Choice({"name": "first"}, epoch=1),)
+    nested = fair([candidate("first", flat, flat), candidate("second", flat, flat)], 2)
+    assert nested.choices[0] == Choice({"name": "first"}, epoch=1, fold=0)
+
+
+def test_smaller_errors_are_better_when_they_are_errors():
+    measured = gin([A, B], 2, maximize=False)
+    assert measured.choices == (Choice({"name": "B"}, epoch=3),)
+    assert measured.mean == 0.0
+
+
+def test_fair_chooses_on_the_validation_curve_in_each_fold():
+    first = candidate(
+        "first", test=[[0.1, 0.2, 0.9], [0.3, 0.4, 0.9]], validation=[[0.5, 0.8, 0.1], [0.9, 0, 0]]
+    )
+    second = candidate(
+        "second", test=[[0.6, 0.9, 0.9], [0.7, 0.9, 0.9]], validation=[[0.7, 0.1, 0.1], [0, 0, 1.0]]
+    )
+    measured = fair([first, second], 2)
+    assert measured.protocol == "fair"
+    # fold 0: first at epoch 2 (0.8); fold 1: second at epoch 3 (1.0)
+    assert measured.choices == (
+        Choice({"name": "first"}, epoch=2, fold=0),
+        Choice({"name": "second"}, epoch=3, fold=1),
+    )
+    assert measured.values == {0: 0.2, 1: 0.9}
+    assert measured.mean == pytest.approx(0.55)
+
+
+def test_fair_needs_validation_curves():
+    with pytest.raises(InvalidParameterError, match="needs validation curves"):
+        fair([A], 2)
+
+
+def test_missing_folds_are_counted_and_do_not_win():
+    partly = Candidate({"name": "partly"}, {0: np.array([1.0])})
+    measured = gin([partly, A], 2)
+    assert measured.choices[0].configuration == {"name": "A"}
+    assert (measured.finished, measured.expected) == (3, 4)
+    assert not measured.complete
+
+
+def test_nothing_finished_is_no_number():
+    for measured in (gin([], 2), gin([Candidate({}, {})], 2), fair([Candidate({}, {})], 2)):
+        assert measured.values == {}
+        assert measured.choices == ()
+        with pytest.raises(InvalidParameterError, match="no number yet"):
+            _ = measured.mean
+
+
+def test_a_curve_that_was_stopped_early_keeps_its_last_score():
+    stopped = candidate("stopped", test=[[0.2, 0.6], [0.1, 0.2, 0.3, 0.4]])
+    measured = gin([stopped], 2)
+    assert measured.choices[0].epoch == 4
+    assert measured.values == {0: 0.6, 1: 0.4}
+
+
+def test_what_is_not_a_number_is_never_chosen():
+    diverged = candidate("diverged", test=[[0.1, np.nan], [0.1, 0.9]])
+    assert gin([diverged], 2).choices[0].epoch == 1
+
+
+scores = st.integers(0, 20).map(lambda twentieths: twentieths / 20)
+
+
+@st.composite
+def candidates(draw):
+    configurations, folds, epochs = (draw(st.integers(1, 4)) for _ in range(3))
+    curves = draw(arrays(float, (2, configurations, folds, epochs), elements=scores))
+    return [
+        candidate(number, curves[0, number].tolist(), curves[1, number].tolist())
+        for number in range(configurations)
+    ], folds
+
+
+@given(candidates())
+def test_gin_is_at_least_the_mean_of_any_single_epoch(drawn):
+    given_candidates, folds = drawn
+    measured = gin(given_candidates, folds)
+    means = [np.mean(list(own.test.values()), axis=0).max() for own in given_candidates]
+    assert measured.mean == pytest.approx(max(means))
+    assert measured.complete
+    assert measured.lowest <= measured.mean <= measured.highest + 1e-12
+
+
+@given(candidates(), st.randoms(use_true_random=False))
+def test_fair_never_looks_at_test_curves_to_choose(drawn, random):
+    given_candidates, folds = drawn
+    measured = fair(given_candidates, folds)
+    shuffled = []
+    for own in given_candidates:
+        test = {fold: curve.copy() for fold, curve in own.test.items()}
+        for curve in test.values():
+            random.shuffle(curve)
+        shuffled.append(Candidate(own.configuration, test, own.validation))
+    assert fair(shuffled, folds).choices == measured.choices
+
+
+@given(candidates())
+def test_fair_is_never_above_gin_with_a_choice_in_every_fold(drawn):
+    given_candidates, folds = drawn
+    best_possible = {
+        fold: max(own.test[fold].max() for own in given_candidates) for fold in range(folds)
+    }
+    measured = fair(given_candidates, folds)
+    assert all(measured.values[fold] <= best_possible[fold] for fold in range(folds))

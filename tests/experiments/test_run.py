@@ -1,0 +1,125 @@
+"""The loop: what is finished is reused, what fails is tried again and never averaged away."""
+
+from functools import partial
+
+import pytest
+from tests.experiments.fake_training import failing, fake, small_spec
+
+from clipgnn.experiments.evaluation import evaluate
+from clipgnn.experiments.executors.in_process import InProcessExecutor
+from clipgnn.experiments.executors.processes import ProcessExecutor
+from clipgnn.experiments.run import run_experiment
+from clipgnn.experiments.spec import Overrides
+from clipgnn.experiments.store import Store
+
+SPEC = small_spec()
+BAD = SPEC.trials()[5].identity
+
+
+@pytest.fixture
+def store(tmp_path):
+    with Store(tmp_path / "small.sqlite", create=True) as opened:
+        yield opened
+
+
+def in_process(work=fake):
+    return InProcessExecutor(work)
+
+
+def numbers(store, spec=SPEC, protocol=None):
+    return [
+        (cell.row, cell.dataset, cell.measurement)
+        for cell in evaluate(spec, store.results(), protocol)
+    ]
+
+
+def test_a_run_ends_complete(store):
+    told = []
+    progress = run_experiment(SPEC, store, in_process(), tell=told.append)
+    assert (progress.total, progress.finished, progress.failed, progress.reused) == (48, 48, 0, 0)
+    assert [step.finished for step in told] == list(range(49))
+    assert all(measured.complete for *_, measured in numbers(store))
+    assert store.claimed() == {}
+
+
+def test_what_is_finished_is_reused(store, tmp_path):
+    log = tmp_path / "log"
+    part = Overrides(datasets=["csl"])(SPEC)
+    run_experiment(part, store, in_process(partial(fake, log=log)))
+    progress = run_experiment(SPEC, store, in_process(partial(fake, log=log)))
+    assert (progress.reused, progress.finished) == (16, 48)
+    done = [line.split()[1] for line in log.read_text().splitlines()]
+    assert len(done) == len(set(done)) == 48
+
+
+def test_order_and_company_change_nothing(store, tmp_path):
+    run_experiment(SPEC, store, in_process(), together=True)
+    with Store(tmp_path / "other.sqlite", create=True) as other:
+        run_experiment(SPEC, other, ProcessExecutor(fake, workers=2))
+        assert numbers(other) == numbers(store)
+
+
+def test_a_trial_that_raises_is_tried_again_in_the_same_run(store, tmp_path):
+    work = partial(failing, bad=BAD, marker=tmp_path / "once")
+    progress = run_experiment(SPEC, store, in_process(work))
+    assert (progress.finished, progress.failed) == (48, 0)
+    assert "ValueError: no luck" in progress.last_failure
+
+
+@pytest.mark.parametrize("together", [False, True])
+def test_a_trial_that_always_raises_is_missing_and_said_to_be(store, together):
+    progress = run_experiment(SPEC, store, in_process(partial(failing, bad=BAD)), together=together)
+    # alone at last, it takes nobody down with it
+    assert (progress.finished, progress.failed) == (47, 1)
+    failure = store.failures()[BAD]
+    assert failure.attempts == 2
+    assert "ValueError: no luck" in failure.error
+    assert "Traceback" in failure.traceback
+    incomplete = [measured for *_, measured in numbers(store) if not measured.complete]
+    assert [(measured.finished, measured.expected) for measured in incomplete] == [(15, 16)]
+
+    # the next run tries it again, and it alone
+    progress = run_experiment(SPEC, store, in_process(), together=together)
+    assert (progress.finished, progress.reused) == (48, 47)
+    assert store.failures() == {}
+
+
+def test_an_interrupted_run_gives_back_what_it_had_claimed(store):
+    def interrupted(trials):
+        if len(store.finished()) == 7:
+            raise KeyboardInterrupt
+        return fake(trials)
+
+    with pytest.raises(KeyboardInterrupt):
+        run_experiment(SPEC, store, in_process(interrupted))
+    assert len(store.finished()) == 7
+    assert store.claimed() == {}
+    assert run_experiment(SPEC, store, in_process()).reused == 7
+
+
+def test_a_part_of_the_folds_is_an_incomplete_table(store):
+    part = Overrides(folds=3)(SPEC)
+    run_experiment(part, store, in_process())
+    for *_, measured in numbers(store, part):
+        assert not measured.complete
+        assert measured.finished / measured.expected == pytest.approx(3 / 4)
+
+
+def test_several_seeds_are_averaged_within_a_fold(store):
+    spec = small_spec(seeds=[0, 1])
+    run_experiment(spec, store, in_process())
+    for _, _, measured in numbers(store, spec):
+        assert measured.complete
+        assert len(measured.values) == 4
+    # one seed of a fold missing: the fold is missing
+    results = store.results()
+    del results[spec.trials()[0].identity]
+    assert evaluate(spec, results)[0].measurement.finished == 15
+
+
+def test_a_nested_split_serves_both_protocols(store):
+    spec = small_spec(protocol="fair")
+    run_experiment(spec, store, in_process())
+    for protocol in ("fair", "gin"):
+        assert all(measured.protocol == protocol for *_, measured in numbers(store, spec, protocol))
+    assert all(len(measured.choices) == 4 for *_, measured in numbers(store, spec))

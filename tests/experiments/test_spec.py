@@ -1,0 +1,200 @@
+"""A spec comes to the right trials, and what is wrong in it is named."""
+
+import copy
+import json
+from pathlib import Path
+
+import pytest
+from tests.experiments.fake_training import CONTENT, small_spec
+
+from clipgnn.errors import InvalidSpecError
+from clipgnn.experiments.reading import find_spec, parse_spec, read_spec
+from clipgnn.experiments.spec import Overrides
+
+
+def test_the_whole_grid_of_table_2():
+    spec = read_spec(find_spec("table2"))
+    trials = spec.trials()
+    # three property tasks with 2 × 4 × 3 configurations, csl with 2 × 4
+    assert len(trials) == 3 * 10 * (3 * 24 + 8)
+    assert len({trial.identity for trial in trials}) == len(trials)
+    assert {trial.parameters["hidden_channels"] for trial in trials if trial.dataset == "csl"} == {
+        16
+    }
+    assert {trial.parameters["num_colorings"] for trial in trials} == {0, 1, 16}
+    assert {trial.parameters["num_layers"] for trial in trials} == {1, 2, 3, 5}
+    assert {trial.recipe["batch_size"] for trial in trials} == {32, 64}
+    assert {trial.recipe["epochs"] for trial in trials} == {400}
+    assert [row.name for row in spec.rows] == ["0-CLIP", "1-CLIP", "16-CLIP"]
+
+
+def test_every_kept_experiment_can_be_read():
+    folder = Path(__file__).parents[2] / "experiments"
+    names = [file.stem for file in folder.glob("*.toml")]
+    assert {"table2", "smoke"} <= set(names)
+    for name in names:
+        assert read_spec(find_spec(name)).trials()
+
+
+def test_the_content_of_a_spec_gives_it_back():
+    spec = small_spec(seeds=[3, 4], protocol="fair")
+    back = parse_spec(json.loads(json.dumps(spec.content())), spec.name, "store")
+    assert back == spec
+    assert back.trials() == spec.trials()  # and their order, by which equals are told apart
+
+
+def test_the_row_stands_over_the_grid_and_the_data_set_over_both():
+    content = copy.deepcopy(CONTENT)
+    content["models"][1]["hidden_channels"] = [4, 64]
+    spec = parse_spec(content, "small", "small.toml")
+    assert spec.axes(spec.rows[1], "connectivity")["hidden_channels"] == (4, 64)
+    assert spec.axes(spec.rows[1], "csl")["hidden_channels"] == (16,)
+
+
+def test_a_row_can_keep_to_some_data_sets():
+    content = copy.deepcopy(CONTENT)
+    content["models"][0]["datasets"] = ["csl"]
+    cells = parse_spec(content, "small", "small.toml").cells
+    assert [(cell.row, cell.dataset) for cell in cells] == [
+        ("16-CLIP", "connectivity"),
+        ("0-CLIP", "csl"),
+        ("16-CLIP", "csl"),
+    ]
+
+
+def test_rows_that_share_trials_train_them_once():
+    content = copy.deepcopy(CONTENT)
+    content["models"].append({"name": "CLIP", "model": "clip", "num_colorings": [0, 16]})
+    spec = parse_spec(content, "small", "small.toml")
+    assert len(spec.cells) == 6
+    assert len(spec.trials()) == len(small_spec().trials())
+
+
+def test_another_data_set_of_the_tu_collection():
+    assert small_spec(datasets=["csl", "tu:NCI1"], only={}).datasets == ("csl", "tu:NCI1")
+
+
+def test_fair_asks_for_a_nested_split():
+    assert small_spec(protocol="fair").split == "nested"
+    assert small_spec(split="nested").protocol == "gin"
+    with pytest.raises(InvalidSpecError, match=r"small.toml: split: must be \"nested\""):
+        small_spec(protocol="fair", split="cross-validation")
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"protocoll": "gin"}, r"protocoll: is not a key .* Did you mean 'protocol'\?"),
+        ({"datasets": ["conectivity"]}, r"datasets: .* Did you mean 'connectivity'\? .*tu:NAME"),
+        ({"datasets": ["csl", "csl"]}, "datasets: must not have a name twice"),
+        ({"datasets": []}, "datasets: must be there"),
+        ({"datasets": "csl"}, "datasets: must be a list of names"),
+        ({"grid": {"hiden_channels": 8}}, r"grid.hiden_channels: .* 'hidden_channels'\?"),
+        ({"grid": {"epochs": "many"}}, "grid.epochs: must be an integer of at least 1. Got 'many'"),
+        ({"grid": {"epochs": 0}}, "grid.epochs: must be an integer of at least 1. Got 0"),
+        ({"grid": {"epochs": 1.5}}, "grid.epochs: must be an integer"),
+        ({"grid": {"epochs": True}}, "grid.epochs: must be an integer"),
+        ({"grid": {"dropout": 1.0}}, "grid.dropout: must be a number of at least 0 and under 1"),
+        ({"grid": {"num_layers": []}}, "grid.num_layers: must have at least one value"),
+        ({"grid": {"num_layers": [2, 2]}}, "grid.num_layers: must not have a value twice"),
+        ({"grid": {"loss": "squared-eror"}}, r"grid.loss: .* Did you mean 'squared-error'\?"),
+        ({"grid": 3}, "grid: must be a table"),
+        ({"only": {"csk": {}}}, r"only.csk: .* Did you mean 'csl'\?"),
+        ({"only": {"csl": {"num_layer": 1}}}, r"only.csl.num_layer: .* 'num_layers'\?"),
+        ({"models": [{"model": "clipp"}]}, r"models\[0\].model: .* Did you mean 'clip'\?"),
+        ({"models": [{"name": "A"}]}, r"models\[0\].model: must be of clip. Nothing is given"),
+        ({"models": {"model": "clip"}}, r"models: must be a list of tables"),
+        ({"models": [{"model": "clip", "colorings": 1}]}, r"models\[0\].colorings: "),
+        ({"models": [{"model": "clip"}] * 2}, r"models\[1\].name: must differ"),
+        ({"models": [{"model": "clip", "num_colorings": "al"}]}, r"Did you mean 'all'\?"),
+        ({"folds": 1}, "folds: must be an integer of at least 2"),
+        ({"first_folds": 5}, "first_folds: must be at most the 4 folds"),
+        ({"seeds": [-1]}, "seeds: must be an integer of at least 0"),
+        ({"protocol": "gim"}, r"protocol: must be of gin, fair. Got 'gim'. Did you mean 'gin'\?"),
+        ({"published": "table3"}, "published: must be of table1, table2"),
+        ({"extremes": ["MUTAG"]}, "extremes: must be of connectivity, csl"),
+        ({"title": 3}, "title: must be a text"),
+    ],
+)
+def test_what_is_wrong_is_named(changes, message):
+    with pytest.raises(InvalidSpecError, match=rf"^small.toml: .*{message}"):
+        small_spec(**changes)
+
+
+def test_a_file_that_is_not_toml(tmp_path):
+    path = tmp_path / "torn.toml"
+    path.write_text("datasets = [")
+    with pytest.raises(InvalidSpecError, match=r"torn.toml: is not TOML"):
+        read_spec(path)
+    path.write_bytes(b"\xff\xfe")
+    with pytest.raises(InvalidSpecError, match=r"torn.toml: cannot be read"):
+        read_spec(path)
+
+
+def test_an_experiment_that_is_not_there():
+    with pytest.raises(InvalidSpecError, match=r"no experiment 'tabel2'.* Did you mean 'table2'\?"):
+        find_spec("tabel2")
+    with pytest.raises(InvalidSpecError, match="no experiment file"):
+        find_spec("elsewhere/table2.toml")
+
+
+def test_a_part_of_an_experiment():
+    spec = small_spec()
+    part = Overrides(models=["16-CLIP"], datasets=["csl"], epochs=7, folds=2)(spec)
+    trials = part.trials()
+    assert len(trials) == 2 * 2
+    assert {(trial.dataset, trial.recipe["epochs"], trial.fold) for trial in trials} == {
+        ("csl", 7, 0),
+        ("csl", 7, 1),
+    }
+    # the folds are still those of the whole: their results are reused later
+    whole = {trial.identity for trial in spec.trials()}
+    assert {
+        trial.identity for trial in Overrides(folds=2, models=["0-CLIP"])(spec).trials()
+    } < whole
+
+
+def test_a_part_of_the_grid_leaves_fixed_values_alone():
+    part = Overrides(where={"hidden_channels": (8,), "num_layers": (2,)})(small_spec())
+    shapes = {
+        (trial.dataset, trial.parameters["num_layers"], trial.parameters["hidden_channels"])
+        for trial in part.trials()
+    }
+    assert shapes == {("connectivity", 2, 8), ("csl", 2, 16)}
+
+
+def test_epochs_that_the_spec_leaves_to_the_default():
+    part = Overrides(epochs=3)(small_spec(grid={"hidden_channels": 8}))
+    assert {trial.recipe["epochs"] for trial in part.trials()} == {3}
+
+
+def test_fair_as_an_override_makes_other_trials():
+    spec = small_spec()
+    fair = Overrides(protocol="fair")(spec)
+    assert fair.split == "nested"
+    assert not {t.identity for t in fair.trials()} & {t.identity for t in spec.trials()}
+
+
+@pytest.mark.parametrize(
+    ("overrides", "message"),
+    [
+        (Overrides(models=["16-CLIPP"]), r"--models '16-CLIPP' is not in small.*'16-CLIP'\?"),
+        (Overrides(datasets=["cls"]), r"--datasets 'cls' .* Did you mean 'csl'\?"),
+        (Overrides(folds=5), "--folds must be from 1 to 4"),
+        (Overrides(epochs=0), "--epochs must be at least 1"),
+        (Overrides(where={"num_layer": (1,)}), r"--where 'num_layer' .* 'num_layers'\?"),
+        (Overrides(where={"num_layers": (9,)}), "--where num_layers must be of 1, 2. Got 9"),
+        (Overrides(where={"epochs": (5,)}), "--where 'epochs' is not in small"),
+    ],
+)
+def test_a_part_that_is_not_there(overrides, message):
+    with pytest.raises(InvalidSpecError, match=message):
+        overrides(small_spec())
+
+
+def test_nothing_left_of_an_experiment():
+    content = copy.deepcopy(CONTENT)
+    content["models"][0]["datasets"] = ["csl"]
+    spec = parse_spec(content, "small", "small.toml")
+    with pytest.raises(InvalidSpecError, match="Nothing of small is left"):
+        Overrides(models=["0-CLIP"], datasets=["connectivity"])(spec)

@@ -1,0 +1,139 @@
+"""A store gives back what was put in, and lets nobody take what is taken."""
+
+import os
+import sqlite3
+import subprocess
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from tests.experiments.fake_training import fake_result, small_spec
+
+from clipgnn.errors import StoreError
+from clipgnn.experiments import sessions
+from clipgnn.experiments.sessions import EXPIRY_SECONDS, Session
+from clipgnn.experiments.store import Store
+
+SPEC = small_spec()
+TRIALS = SPEC.trials()
+
+
+@pytest.fixture
+def store(tmp_path):
+    with Store(tmp_path / "runs" / "small.sqlite", create=True) as opened:
+        yield opened
+
+
+def begin(store):
+    return store.begin(SPEC.name, SPEC.content(), "clipgnn experiment run small", TRIALS)
+
+
+def test_results_come_back_to_the_last_bit(store):
+    session = begin(store)
+    result = replace(fake_result(TRIALS[0]), train_loss=[0.1 + 0.2, float("nan"), -0.0, 1e-300])
+    store.record(session, [result])
+    back = store.results()[TRIALS[0].identity]
+    np.testing.assert_array_equal(back.train_loss, result.train_loss)
+    np.testing.assert_array_equal(back.test_score, result.test_score)
+    assert back.validation_score.shape == (0,)
+    assert (back.seconds, back.epoch_seconds, back.compile_seconds) == (0.5, 0.1, 0.0)
+    environment = store.environments()[back.environment]
+    assert environment["versions"] == result.versions
+    assert environment["machine"] == result.machine
+    assert environment["device"] == "cpu"
+
+
+def test_plans_are_kept_in_order(store):
+    begin(store)
+    part = small_spec(datasets=["csl"])
+    store.begin("part", part.content(), "second", part.trials())
+    assert [(plan.name, plan.command) for plan in store.plans()] == [
+        ("small", "clipgnn experiment run small"),
+        ("part", "second"),
+    ]
+    assert store.plans()[1].content == part.content()
+
+
+def test_a_claim_is_exclusive_until_it_is_done_or_given_back(store):
+    ours, theirs = begin(store), begin(store)
+    assert store.claim(ours, TRIALS[:3]) == TRIALS[:3]
+    assert store.claim(theirs, TRIALS[:5]) == TRIALS[3:5]
+    assert store.claimed() == {
+        **{trial.identity: ours.identity for trial in TRIALS[:3]},
+        **{trial.identity: theirs.identity for trial in TRIALS[3:5]},
+    }
+    store.record(ours, [fake_result(TRIALS[0])])
+    store.record_failure(ours, [TRIALS[1]], "bad", "Traceback")
+    # finished is finished; failed is free again; claimed is claimed
+    assert store.claim(theirs, TRIALS[:3]) == [TRIALS[1]]
+    store.end(ours)
+    assert store.claim(theirs, TRIALS[:3]) == [TRIALS[2]]
+
+
+def test_the_claims_of_a_dead_process_are_free(store, monkeypatch):
+    process = subprocess.Popen([sys.executable, "-c", "pass"])
+    process.wait()
+    dead = replace(Session.of_this_process(), process=process.pid, started="1")
+    monkeypatch.setattr(Session, "of_this_process", classmethod(lambda cls: dead))
+    store.claim(begin(store), TRIALS[:2])
+    monkeypatch.undo()
+    assert store.claimed() == {}
+    assert store.claim(begin(store), TRIALS[:3]) == TRIALS[:3]
+    with sqlite3.connect(store.path) as raw:
+        assert raw.execute("SELECT outcome, count(*) FROM attempts").fetchall() == [("lost", 2)]
+    raw.close()
+    assert store.failures() == {}
+
+
+def test_a_process_is_known_by_its_start_time_too():
+    session = Session.of_this_process()
+    assert session.process == os.getpid()
+    assert session.is_alive(signed=0.0)  # the process number speaks, not the signature
+    assert not replace(session, started="1").is_alive(signed=0.0)
+
+
+def test_a_process_elsewhere_is_known_by_its_signature(monkeypatch):
+    elsewhere = replace(Session.of_this_process(), machine="elsewhere", process=1)
+    monkeypatch.setattr(sessions.time, "time", lambda: 1000.0)
+    assert elsewhere.is_alive(signed=1000.0 - EXPIRY_SECONDS / 2)
+    assert not elsewhere.is_alive(signed=1000.0 - EXPIRY_SECONDS)
+
+
+def test_signing_is_written_down(store, monkeypatch):
+    session = begin(store)
+    monkeypatch.setattr("clipgnn.experiments.store.time", lambda: 12345.0)
+    store.sign(session)
+    with sqlite3.connect(store.path) as raw:
+        assert raw.execute("SELECT signed FROM sessions").fetchall() == [(12345.0,)]
+    raw.close()
+
+
+def test_failures_are_counted_until_a_trial_succeeds(store):
+    session = begin(store)
+    for number in range(3):
+        store.record_failure(session, [TRIALS[0]], f"bad {number}", "Traceback")
+    failure = store.failures()[TRIALS[0].identity]
+    assert (failure.error, failure.attempts) == ("bad 2", 3)
+    store.record(session, [fake_result(TRIALS[0])])
+    assert store.failures() == {}
+
+
+def test_the_first_result_counts(store):
+    session = begin(store)
+    store.record(session, [fake_result(TRIALS[0])])
+    store.record(session, [replace(fake_result(TRIALS[0]), test_score=[0.0])])
+    assert len(store.results()[TRIALS[0].identity].test_score) == 5
+
+
+def test_a_batch_of_results_is_kept_whole_or_not_at_all(store):
+    session = begin(store)
+    stray = replace(fake_result(TRIALS[1]), trial="nobody knows")
+    with pytest.raises(StoreError, match="FOREIGN KEY"):
+        store.record(session, [fake_result(TRIALS[0]), stray])
+    assert store.finished() == set()
+
+
+def test_between_transactions_a_store_is_one_file(store):
+    store.record(begin(store), [fake_result(TRIALS[0])])
+    assert [path.name for path in store.path.parent.iterdir()] == ["small.sqlite"]

@@ -1,0 +1,58 @@
+"""The real command line with fake training, for tests that begin it, hurt it and begin it again.
+
+Environment: FAKE_SECONDS a trial takes, FAKE_LOG a file that says who worked on what, FAKE_DIE_AT
+the number of the write to the store at which the process kills itself.
+"""
+
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from itertools import count
+from pathlib import Path
+
+from tests.experiments.fake_training import fake
+
+from clipgnn import cli
+from clipgnn.experiments import trial
+from clipgnn.experiments.database import Database
+from clipgnn.experiments.trial import Trial, TrialResult
+
+ROOT = Path(__file__).parents[2]
+ENVIRONMENT = {
+    **os.environ,
+    "PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT}",
+    "OMP_NUM_THREADS": "1",
+    "COLUMNS": "200",
+}
+COMMAND = [sys.executable, "-m", "tests.faults.fake_cli"]
+
+
+def fake_run_trials(trials: Sequence[Trial], device: str, deterministic: bool) -> list[TrialResult]:
+    log = os.environ.get("FAKE_LOG")
+    return fake(
+        trials, seconds=float(os.environ.get("FAKE_SECONDS", 0)), log=Path(log) if log else None
+    )
+
+
+def die_at(number: int) -> None:
+    """Kill this process in the middle of a transaction: before its write of this number."""
+    write, numbers = Database.write, count(1)
+
+    def counted(self: Database, query: str, *values: object) -> None:
+        if next(numbers) == number:
+            os.kill(os.getpid(), signal.SIGKILL)
+        write(self, query, *values)
+
+    Database.write = counted  # type: ignore[method-assign]
+
+
+if __name__ == "__main__":
+    from tests.faults import fake_cli
+
+    # by its importable name, which the processes that this one begins can find too
+    trial.run_trials = fake_cli.fake_run_trials
+    if "FAKE_DIE_AT" in os.environ:
+        die_at(int(os.environ["FAKE_DIE_AT"]))
+    sys.argv[0] = "clipgnn"
+    cli.main()

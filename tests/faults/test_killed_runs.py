@@ -1,0 +1,182 @@
+"""Runs that are killed, stopped or doubled end with the table of an undisturbed one."""
+
+import random
+import signal
+import sqlite3
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+from tests.experiments.fake_training import SMALL
+from tests.faults.fake_cli import COMMAND, ENVIRONMENT, ROOT
+
+TRIALS = 48
+SECONDS = 0.05
+
+
+class Runs:
+    """Begins the command line in a folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.spec = folder / "small.toml"
+        self.spec.write_text(SMALL)
+        self.log = folder / "log"
+
+    def begin(self, store: str, *options: str, **environment: str) -> subprocess.Popen[str]:
+        where = ["--store", str(self.folder / store)]
+        return subprocess.Popen(
+            [*COMMAND, "experiment", "run", str(self.spec), *where, "--device", "cpu", *options],
+            cwd=ROOT,
+            env={
+                **ENVIRONMENT,
+                "FAKE_LOG": str(self.log),
+                "FAKE_SECONDS": str(SECONDS),
+                **environment,
+            },
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def finish(self, store: str, *options: str, **environment: str) -> None:
+        process = self.begin(store, *options, **environment)
+        output, errors = process.communicate(timeout=60)
+        assert process.returncode == 0, output + errors
+
+    def table(self, store: str) -> str:
+        """Every fold of every cell; without where it comes from, which does differ."""
+        where = ["--store", str(self.folder / store)]
+        done = subprocess.run(
+            [*COMMAND, "experiment", "report", "small", *where, "--format", "csv"],
+            cwd=ROOT,
+            env=ENVIRONMENT,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        return "\n".join(line for line in done.stdout.splitlines() if not line.startswith("#"))
+
+    def worked_on(self) -> list[str]:
+        if not self.log.exists():
+            return []
+        return [line.split()[1] for line in self.log.read_text().splitlines()]
+
+    def workers(self) -> set[int]:
+        return {int(line.split()[0]) for line in self.log.read_text().splitlines()}
+
+    def wait_for(self, trials: int) -> None:
+        end = time.monotonic() + 30
+        while len(self.worked_on()) < trials:
+            assert time.monotonic() < end, "the run does not get on"
+            time.sleep(0.01)
+
+
+@pytest.fixture
+def runs(tmp_path):
+    return Runs(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory):
+    runs = Runs(tmp_path_factory.mktemp("undisturbed"))
+    runs.finish("small.sqlite", "--executor", "in-process", FAKE_SECONDS="0")
+    table = runs.table("small.sqlite")
+    assert table.count("True") >= 4
+    return table
+
+
+def check_file(path: Path) -> None:
+    with sqlite3.connect(path) as raw:
+        assert raw.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+    raw.close()
+
+
+def test_killed_at_random_moments(runs, undisturbed):
+    moments = random.Random(3)
+    kills = 0
+    while kills < 4:
+        process = runs.begin("small.sqlite", "--workers", "2", FAKE_SECONDS="0.15")
+        runs.wait_for(len(runs.worked_on()) + 1)
+        time.sleep(moments.uniform(0.0, 0.3))
+        assert process.poll() is None, "too late to kill it"
+        process.kill()
+        process.communicate()
+        kills += 1
+    runs.finish("small.sqlite", "--workers", "2", FAKE_SECONDS="0")
+    check_file(runs.folder / "small.sqlite")
+    assert runs.table("small.sqlite") == undisturbed
+    # what was finished before a kill was not done again: at most what was under way, each time
+    assert TRIALS <= len(runs.worked_on()) <= TRIALS + 2 * kills + kills
+
+
+def test_killed_in_the_middle_of_a_transaction(runs, undisturbed):
+    # 48 trials are written at the start, then some four writes for each of them
+    for number in (1, 30, 51, *random.Random(4).sample(range(52, 200), 3)):
+        process = runs.begin(
+            "small.sqlite", "--executor", "in-process", FAKE_SECONDS="0", FAKE_DIE_AT=str(number)
+        )
+        process.communicate(timeout=60)
+        assert process.returncode == -signal.SIGKILL
+    runs.finish("small.sqlite", "--executor", "in-process", FAKE_SECONDS="0")
+    check_file(runs.folder / "small.sqlite")
+    assert runs.table("small.sqlite") == undisturbed
+
+
+def test_the_workers_of_a_killed_run_die_with_it(runs):
+    process = runs.begin("small.sqlite", "--workers", "2", FAKE_SECONDS="60")
+    runs.wait_for(2)
+    workers = runs.workers()
+    process.kill()
+    process.communicate()
+    end = time.monotonic() + 10
+    while any(Path(f"/proc/{worker}").exists() for worker in workers):
+        assert time.monotonic() < end, "a worker outlives its run"
+        time.sleep(0.05)
+
+
+@pytest.mark.parametrize("kind", [signal.SIGINT, signal.SIGTERM])
+def test_stopped_politely(runs, undisturbed, kind):
+    process = runs.begin("small.sqlite", "--workers", "2")
+    runs.wait_for(10)
+    process.send_signal(kind)
+    _, errors = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert "Stopped." in errors
+    assert "Traceback" not in errors
+    with sqlite3.connect(runs.folder / "small.sqlite") as raw:
+        assert raw.execute("SELECT count(*) FROM claims").fetchone() == (0,)
+        assert raw.execute("SELECT count(*) FROM results").fetchone()[0] >= 6
+    raw.close()
+    runs.finish("small.sqlite", "--workers", "2", FAKE_SECONDS="0")
+    assert runs.table("small.sqlite") == undisturbed
+
+
+def test_two_processes_on_one_store(runs, undisturbed):
+    both = [runs.begin("small.sqlite", "--executor", "in-process") for _ in range(2)]
+    for process in both:
+        output, errors = process.communicate(timeout=60)
+        assert process.returncode == 0, errors
+        assert "incomplete" not in output
+    assert sorted(runs.worked_on()) == sorted(set(runs.worked_on()))
+    assert len(runs.worked_on()) == TRIALS
+    assert {pid for pid in runs.workers() if pid in {process.pid for process in both}} == {
+        process.pid for process in both
+    }
+    assert runs.table("small.sqlite") == undisturbed
+
+
+def test_the_work_of_one_that_dies_is_taken_over(runs, undisturbed):
+    dying = runs.begin("small.sqlite", "--executor", "in-process", FAKE_SECONDS="60")
+    runs.wait_for(1)
+    living = runs.begin("small.sqlite", "--executor", "in-process", FAKE_SECONDS="0.01")
+    runs.wait_for(TRIALS)  # all but the one that the first is at work on, which is still alive
+    time.sleep(0.3)
+    assert living.poll() is None
+    dying.kill()
+    dying.communicate()
+    output, errors = living.communicate(timeout=30)
+    assert living.returncode == 0, output + errors
+    assert len(runs.worked_on()) == TRIALS + 1
+    assert runs.table("small.sqlite") == undisturbed

@@ -1,0 +1,111 @@
+"""A run on a real Ray cluster of several nodes, one of which is killed while it is going."""
+
+import importlib.util
+import subprocess
+import sys
+import time
+
+import pytest
+from tests.experiments.fake_training import SMALL
+from tests.faults.fake_cli import COMMAND, ENVIRONMENT, ROOT
+
+pytestmark = pytest.mark.skipif(
+    importlib.util.find_spec("ray") is None, reason="Ray is not installed: clipgnn[ray]"
+)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "small.toml").write_text(SMALL)
+    return tmp_path
+
+
+@pytest.fixture
+def cluster(folder):
+    """A head without work and two nodes, in a process that also ends them."""
+    environment = {
+        **ENVIRONMENT,
+        "FAKE_LOG": str(folder / "log"),
+        "FAKE_SECONDS": "0.5",
+        "RAY_USAGE_STATS_ENABLED": "0",
+    }
+    with (folder / "ray").open("w") as messages:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "tests.faults.ray_nodes"],
+            cwd=ROOT,
+            env=environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=messages,
+            text=True,
+        )
+        yield process
+        process.communicate(timeout=30)  # ends its input, and with it the cluster
+
+
+def run(folder, store, *options):
+    return [
+        *COMMAND,
+        "experiment",
+        "run",
+        str(folder / "small.toml"),
+        "--store",
+        str(folder / store),
+        "--datasets",
+        "csl",
+        "--format",
+        "csv",
+        "--device",
+        "cpu",
+        *options,
+    ]
+
+
+def numbers(text):
+    return [line for line in text.splitlines() if not line.startswith("#")]
+
+
+def lines(path):
+    return path.read_text().splitlines() if path.exists() else []
+
+
+def test_a_node_is_killed_while_the_run_is_going(folder, cluster):
+    address = cluster.stdout.readline().strip()
+    assert address, (folder / "ray").read_text()
+    process = subprocess.Popen(
+        run(folder, "ray.sqlite", "--executor", "ray", "--address", address),
+        cwd=ROOT,
+        env=ENVIRONMENT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    end = time.monotonic() + 40
+    while len(lines(folder / "log")) < 5:
+        assert process.poll() is None, process.communicate()[1]
+        assert time.monotonic() < end
+        time.sleep(0.02)
+    assert len({line.split()[0] for line in lines(folder / "log")}) == 2, "both nodes are at work"
+    worker = lines(folder / "log")[-1].split()[0]  # has just begun, and needs half a second
+    cluster.stdin.write(f"{worker}\n")
+    cluster.stdin.flush()
+    assert cluster.stdout.readline() == "killed\n"
+    assert process.poll() is None
+    output, errors = process.communicate(timeout=50)
+    assert process.returncode == 0, errors
+    assert "16 of 16 trials" in errors
+
+    begun = [line.split()[1] for line in lines(folder / "log")]
+    assert len(set(begun)) == 16
+    assert len(begun) > 16, "the job that was on the node was begun again elsewhere"
+
+    local = subprocess.run(
+        run(folder, "local.sqlite", "--executor", "in-process"),
+        cwd=ROOT,
+        env=ENVIRONMENT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert numbers(output) == numbers(local.stdout)
+    assert len(numbers(output)) == 3
