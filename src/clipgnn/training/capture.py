@@ -54,6 +54,7 @@ class Captured:
         state = copy.deepcopy(engine.model.state_dict())
         loss: Callable[[], Tensor] = engine.loss
         if compile:
+            torch.compiler.reset()  # or it gives up after a few engines of other shapes
             loss = torch.compile(engine.loss, dynamic=False)
 
         def step() -> None:
