@@ -11,6 +11,8 @@ import pytest
 from tests.experiments.fake_training import SMALL
 from tests.faults.fake_cli import COMMAND, ENVIRONMENT, ROOT
 
+from clipgnn.experiments.sessions import _start_time
+
 TRIALS = 48
 SECONDS = 0.05
 
@@ -131,7 +133,7 @@ def test_the_workers_of_a_killed_run_die_with_it(runs):
     process.kill()
     process.communicate()
     end = time.monotonic() + 10
-    while any(Path(f"/proc/{worker}").exists() for worker in workers):
+    while any(_start_time(worker) is not None for worker in workers):
         assert time.monotonic() < end, "a worker outlives its run"
         time.sleep(0.05)
 

@@ -9,9 +9,12 @@ import pytest
 from tests.experiments.fake_training import SMALL
 from tests.faults.fake_cli import COMMAND, ENVIRONMENT, ROOT
 
-pytestmark = pytest.mark.skipif(
-    importlib.util.find_spec("ray") is None, reason="Ray is not installed: clipgnn[ray]"
-)
+pytestmark = [
+    pytest.mark.skipif(
+        importlib.util.find_spec("ray") is None, reason="Ray is not installed: clipgnn[ray]"
+    ),
+    pytest.mark.skipif(sys.platform != "linux", reason="finds a node's processes in /proc"),
+]
 
 
 @pytest.fixture

@@ -168,6 +168,7 @@ def run_trials(
     parameters = {
         key: None if value == "none" else value for key, value in first.parameters.items()
     }
+    splits = [_split(trial, graphs.y) for trial in trials]
     threads, began = torch.get_num_threads(), time.perf_counter()
     if device == "cpu":
         # Sums depend on the number of threads: one, everywhere, gives every executor the same.
@@ -177,7 +178,7 @@ def run_trials(
             graphs,
             ModelSpec(first.model, parameters),
             Recipe(**recipe),
-            [_split(trial, graphs.y) for trial in trials],
+            splits,
             [trial.random_seed("train") for trial in trials],
             device=device,
             deterministic=deterministic,
