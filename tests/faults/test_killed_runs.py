@@ -25,10 +25,11 @@ class Runs:
         self.spec = folder / "small.toml"
         self.spec.write_text(SMALL)
         self.log = folder / "log"
+        self.processes: list[subprocess.Popen[str]] = []
 
     def begin(self, store: str, *options: str, **environment: str) -> subprocess.Popen[str]:
         where = ["--store", str(self.folder / store)]
-        return subprocess.Popen(
+        process = subprocess.Popen(
             [*COMMAND, "experiment", "run", str(self.spec), *where, "--device", "cpu", *options],
             cwd=ROOT,
             env={
@@ -41,6 +42,15 @@ class Runs:
             stderr=subprocess.PIPE,
             text=True,
         )
+        self.processes.append(process)
+        return process
+
+    def end(self) -> None:
+        """Leave nothing behind, whatever the test came to."""
+        for process in self.processes:
+            if process.returncode is None:
+                process.kill()
+                process.communicate()
 
     def finish(self, store: str, *options: str, **environment: str) -> None:
         process = self.begin(store, *options, **environment)
@@ -77,7 +87,9 @@ class Runs:
 
 @pytest.fixture
 def runs(tmp_path):
-    return Runs(tmp_path)
+    runs = Runs(tmp_path)
+    yield runs
+    runs.end()
 
 
 @pytest.fixture(scope="module")

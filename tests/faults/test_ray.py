@@ -72,7 +72,7 @@ def lines(path):
     return path.read_text().splitlines() if path.exists() else []
 
 
-def test_a_node_is_killed_while_the_run_is_going(folder, cluster):
+def test_a_node_is_killed_while_the_run_is_going(folder, cluster, request):
     address = cluster.stdout.readline().strip()
     assert address, (folder / "ray").read_text()
     process = subprocess.Popen(
@@ -83,6 +83,7 @@ def test_a_node_is_killed_while_the_run_is_going(folder, cluster):
         stderr=subprocess.PIPE,
         text=True,
     )
+    request.addfinalizer(process.kill)
     end = time.monotonic() + 40
     while len(lines(folder / "log")) < 5:
         assert process.poll() is None, process.communicate()[1]
