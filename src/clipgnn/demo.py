@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import networkx as nx
 import torch
@@ -17,7 +17,10 @@ from torch.nn import functional
 from clipgnn.graphs.properties import circular_skip_links
 from clipgnn.nn import CLIP
 
-Graph = nx.Graph[Any]
+if TYPE_CHECKING:
+    Graph = nx.Graph[Any]  # generic in its type stubs only
+else:
+    Graph = nx.Graph
 
 
 @dataclass(frozen=True)

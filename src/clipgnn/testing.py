@@ -1,11 +1,12 @@
 """Symmetry as a test that users can call on their own models."""
 
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import torch
 from torch import Tensor
 
 
+@runtime_checkable
 class GraphModel(Protocol):
     """Anything with PyG's calling convention."""
 

@@ -1,14 +1,16 @@
 """What a network sees of a color: a row of weights, never a one-hot column each.
 
-A color enters the first layer as a code, "any finite set of k elements". Multiplying the code by
-the layer's weight gives one row a color, so that a coloring is a look-up in a small table.
+A color enters the first layer as a code, "any finite set of k elements". A one-hot code times the
+layer's weight is a row of it, so that a coloring is a look-up in a small table.
 """
 
 from dataclasses import dataclass
 from typing import Literal
 
 import torch
+from jaxtyping import Float, Int
 from torch import Tensor
+from torch.nn import functional
 
 from clipgnn.errors import InvalidColoringError, InvalidParameterError, suggestion
 
@@ -44,21 +46,20 @@ class ColorCode:
             return self.num_colors
         return max(1, (self.num_colors - 1).bit_length())
 
-    def table(self, weight: Tensor, largest_group: int) -> Tensor:
-        """One row for each color: its code times `weight`.
+    def through(self, weight: Tensor, colors: Tensor) -> Tensor:
+        """The codes of colors times `weight`.
 
         Args:
             weight: `[members, width, channels]`.
-            largest_group: colors that can occur; rows of others may be left out.
+            colors: `[members, rows]`.
 
         Returns:
-            `[members, colors, channels]`.
+            `[members, rows, channels]`.
         """
         if self.name == "one-hot":
-            return weight
-        colors = torch.arange(min(self.num_colors, largest_group), device=weight.device)
-        digits = colors[:, None] >> torch.arange(self.width, device=weight.device) & 1
-        return (2.0 * digits.to(weight.dtype) - 1.0) @ weight
+            return look_up(weight, colors)
+        digits = colors[:, :, None] >> torch.arange(self.width, device=weight.device) & 1
+        return torch.bmm(2.0 * digits.to(weight.dtype) - 1.0, weight)
 
     def check(self, largest_group: int) -> None:
         """Can a group of so many nodes have distinct colors?
@@ -73,3 +74,13 @@ class ColorCode:
                 f"needs as many colors. Train a model with num_colors={largest_group} or more "
                 "(color_code='binary' keeps it small)."
             )
+
+
+def look_up(
+    table: Float[Tensor, "members entries channels"], index: Int[Tensor, "members rows"]
+) -> Float[Tensor, "members rows channels"]:
+    """Rows of each member's own table."""
+    members, entries, channels = table.shape
+    if members > 1:
+        index = index + entries * torch.arange(members, device=index.device)[:, None]
+    return functional.embedding(index, table.reshape(-1, channels))

@@ -5,6 +5,7 @@ p + 1 places among those before it. These choices are the digits of the coloring
 mixed radix that runs over all nodes of a graph, so that numbers 0..N-1 are its N colorings.
 """
 
+import math
 from collections.abc import Iterator
 
 import torch
@@ -36,8 +37,10 @@ def all_colorings(groups: Tensor, chunk_size: int = 4096) -> Iterator[Tensor]:
         tensor([[1, 0, 0],
                 [0, 1, 0]])
     """
-    if chunk_size < 1:
-        raise InvalidParameterError(f"chunk_size must be at least 1. Got {chunk_size} instead.")
+    if isinstance(chunk_size, bool) or not isinstance(chunk_size, int) or chunk_size < 1:
+        raise InvalidParameterError(
+            f"chunk_size must be an integer of at least 1. Got {chunk_size!r} instead."
+        )
     partition = Partition.of(groups)
     total = int(enumerable_counts(partition)[0])
     for start in range(0, total, chunk_size):
@@ -54,8 +57,8 @@ def enumerable_counts(partition: Partition) -> Tensor:
     counts = torch.exp(partition.log_counts).round()
     largest = int(counts.argmax())
     if counts[largest] > MAX_ENUMERATED:
-        exact = partition.exact_counts()[largest]
-        digits = f"{exact:,}" if exact < 10**30 else f"about 10^{len(str(exact)) - 1}"
+        power = int(partition.log_counts[largest] / math.log(10))
+        digits = f"{partition.exact_counts()[largest]:,}" if power < 30 else f"about 10^{power}"
         raise TooManyColoringsError(
             f'All colorings ("all") can be used up to {MAX_ENUMERATED:,} a graph. '
             f"Graph {largest} has {digits}. Use a number instead, such as num_colorings=16."

@@ -22,7 +22,7 @@ def color_groups(x: Tensor, batch: Tensor | None = None, *, decimals: int | None
             without it.
 
     Returns:
-        `[nodes]`, groups numbered 0..K-1 in each graph, in the order of their attributes.
+        `[nodes]`, groups numbered 0..K-1 in each graph.
 
     Raises:
         InvalidGraphError: if attributes are NaN or infinite, or the shapes disagree.
@@ -34,9 +34,7 @@ def color_groups(x: Tensor, batch: Tensor | None = None, *, decimals: int | None
     check_node_attributes(x)
     check_batch(batch, x.shape[0])
     if decimals is not None:
-        if not x.is_floating_point():
-            raise InvalidParameterError("decimals rounds float attributes. Got integer labels.")
-        x = torch.round(x, decimals=decimals)
+        x = _round(x, decimals)
     rows = _number_rows(x)
     if batch is None:
         return rows
@@ -46,8 +44,17 @@ def color_groups(x: Tensor, batch: Tensor | None = None, *, decimals: int | None
     return group - first_of_graph[batch]
 
 
+def _round(x: Tensor, decimals: int) -> Tensor:
+    if isinstance(decimals, bool) or not isinstance(decimals, int):
+        raise InvalidParameterError(f"decimals must be an integer or None. Got {decimals!r}.")
+    if not x.is_floating_point():
+        raise InvalidParameterError("decimals rounds float attributes. Got integer labels.")
+    rounded = torch.round(x.double(), decimals=decimals)
+    return torch.where(torch.isfinite(rounded), rounded, x)  # large numbers have no decimals
+
+
 def _number_rows(x: Tensor) -> Tensor:
-    """A number for each distinct row, ascending with the first channel's order.
+    """A number for each distinct row.
 
     Rows are told apart by a fingerprint of their bits, which one sort of integers orders, and then
     compared for equality, so that the result is exact even if two fingerprints should meet.
@@ -61,6 +68,7 @@ def _number_rows(x: Tensor) -> Tensor:
     generator = torch.Generator().manual_seed(0)
     odd = torch.randint(-(2**62), 2**62, (x.shape[1],), generator=generator) * 2 + 1
     bits = (x.double() + 0.0).view(torch.int64)
+    bits = bits ^ (bits >> 32)  # the low bits of simple numbers are zero, and products keep zeros
     _, number = torch.unique((bits * odd.to(x.device)).sum(1), return_inverse=True)
     representative = torch.empty_like(number).scatter_(
         0, number, torch.arange(number.numel(), device=x.device)

@@ -53,8 +53,8 @@ def sample_from_partition(
     if bool(scarce.all()):
         return _draw_by_number(partition, k, generator)
     colors = _shuffle(partition, k, generator)
-    if bool(scarce.any()):
-        nodes = scarce[partition.graph_of_node]
+    nodes = scarce[partition.graph_of_node]
+    if bool(nodes.any()):
         colors[:, nodes] = _draw_by_number(partition.subset(scarce), k, generator)
     _redraw_repeats(colors, partition, scarce, generator)
     return colors

@@ -1,7 +1,7 @@
 """Where a network's colorings come from, when there may be too many to hold at once."""
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import torch
 from torch import Tensor
@@ -12,6 +12,7 @@ from clipgnn.coloring.sample import sample_from_partition
 from clipgnn.shapes import Colorings
 
 
+@runtime_checkable
 class ColoringStream(Protocol):
     """Colorings 0, 1, 2, … of every graph of a batch, some graphs having more than others."""
 

@@ -65,6 +65,8 @@ def check_batch(batch: Tensor | None, num_nodes: int, batch_size: int | None = N
     Raises:
         InvalidGraphError: if it is not.
     """
+    if batch_size is not None and (isinstance(batch_size, bool) or not isinstance(batch_size, int)):
+        raise InvalidGraphError(f"batch_size must be an integer or None. Got {batch_size!r}.")
     if batch is None:
         if batch_size not in (None, 1):
             raise InvalidGraphError(

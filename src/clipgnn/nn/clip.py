@@ -19,9 +19,11 @@ from clipgnn.nn.norm import Moments
 from clipgnn.nn.readout import Readout, each_node, sum_nodes
 from clipgnn.shapes import Colorings, GraphFeatures
 
-BYTES_ON_CPU = 2**25
-BYTES_ELSEWHERE = 2**29
-"""Largest activation held at a time; more colorings than fit in it are streamed."""
+LARGEST_ACTIVATION = {"cpu": 2**25, "other": 2**29}
+"""Bytes of an activation, with gradients; more colorings than fit in it are streamed."""
+
+LARGEST_PART = {"cpu": 2**22, "other": 2**29}
+"""Bytes of an activation without gradients, or of a part of the stream: a CPU's cache is small."""
 
 COLORINGS_MEASURED = 16
 """Colorings that batch statistics are taken from when colorings are streamed in training."""
@@ -67,8 +69,8 @@ class CLIP(nn.Module):
         edge_channels: channels of edge attributes; 0 for none.
         graph_channels: channels of graph attributes; 0 for none.
         num_members: networks side by side, with weights and statistics of their own.
-        colorings_at_once: colorings to hold at a time; by default as memory allows (activations
-            of 32 MB on the CPU, 512 MB elsewhere).
+        colorings_at_once: colorings to hold at a time; by default as memory allows (with gradients,
+            activations of 32 MB on the CPU and 512 MB elsewhere).
 
     Raises:
         InvalidParameterError: if a parameter has a value it cannot have.
@@ -176,9 +178,8 @@ class CLIP(nn.Module):
             InvalidColoringError: if the colors do not fit the model.
             TooManyColoringsError: if `num_colorings="all"` and a graph has too many.
         """
-        if not torch.compiler.is_compiling():
-            check_graph_attributes(graph_attr, self.config)
         graphs = self._read(x, edge_index, batch, edge_weight, edge_attr, graph_attr, batch_size)
+        check_graph_attributes(graphs.graph_attr, self.config)
         pooled = self._maximum(graphs, self._color(graphs, colorings, generator), generator)
         return self._by_member(self.readout(pooled, graphs.graph_attr))
 
@@ -189,6 +190,7 @@ class CLIP(nn.Module):
         batch: Tensor | None = None,
         edge_weight: Tensor | None = None,
         edge_attr: Tensor | None = None,
+        graph_attr: Tensor | None = None,
         *,
         colorings: Tensor | None = None,
         generator: torch.Generator | None = None,
@@ -196,12 +198,13 @@ class CLIP(nn.Module):
     ) -> Tensor:
         r"""The graph representation before the last MLP: :math:`\max_c \sum_i x^c_{i,T}`.
 
-        Args and errors are those of `forward`; graph attributes enter only after it.
+        Args and errors are those of `forward`; graph attributes enter only after it, and are
+        accepted so that both can be called alike.
 
         Returns:
             `[graphs, hidden_channels]`, or `[members, graphs, hidden_channels]`.
         """
-        graphs = self._read(x, edge_index, batch, edge_weight, edge_attr, None, batch_size)
+        graphs = self._read(x, edge_index, batch, edge_weight, edge_attr, graph_attr, batch_size)
         pooled = self._maximum(graphs, self._color(graphs, colorings, generator), generator)
         return self._by_member(pooled)
 
@@ -212,6 +215,7 @@ class CLIP(nn.Module):
         batch: Tensor | None = None,
         edge_weight: Tensor | None = None,
         edge_attr: Tensor | None = None,
+        graph_attr: Tensor | None = None,
         *,
         colorings: Tensor | None = None,
         generator: torch.Generator | None = None,
@@ -219,13 +223,14 @@ class CLIP(nn.Module):
     ) -> Tensor:
         r"""The representation of each node, for node-level tasks: :math:`\max_c x^c_{i,T}`.
 
-        Args and errors are those of `forward`; graph attributes enter only after it. Where
-        colorings are streamed in training, each part is computed anew on the way back.
+        Args and errors are those of `forward`; graph attributes enter only after it, and are
+        accepted so that both can be called alike. Where colorings are streamed in training, each
+        part is computed anew on the way back.
 
         Returns:
             `[nodes, hidden_channels]`, or `[members, nodes, hidden_channels]`.
         """
-        graphs = self._read(x, edge_index, batch, edge_weight, edge_attr, None, batch_size)
+        graphs = self._read(x, edge_index, batch, edge_weight, edge_attr, graph_attr, batch_size)
         stream = self._color(graphs, colorings, generator)
         return self._by_member(self._maximum(graphs, stream, generator, per_node=True))
 
@@ -247,7 +252,7 @@ class CLIP(nn.Module):
         moments: Moments | None = None
         if stream is None:
             best = run(graphs, None).amax(1)
-        elif stream.most <= self._at_once(graphs.num_nodes):
+        elif stream.most <= self._at_once(graphs.num_nodes, whole=torch.is_grad_enabled()):
             best = run(graphs, stream.everything()).amax(1)
         else:
             if self.training:
@@ -270,13 +275,14 @@ class CLIP(nn.Module):
             x = layer(x, directions, moments)
         return x
 
-    def _at_once(self, num_nodes: int) -> int:
-        """Colorings of so many nodes to hold at a time."""
+    def _at_once(self, num_nodes: int, *, whole: bool = False) -> int:
+        """Colorings of so many nodes to hold at a time: a part of them, or the whole."""
         if self.config.colorings_at_once is not None:
             return self.config.colorings_at_once
         weight = self.readout.first.weight
-        size = num_nodes * self.config.hidden_channels * weight.element_size()
-        return max(1, (BYTES_ON_CPU if weight.device.type == "cpu" else BYTES_ELSEWHERE) // size)
+        limits = LARGEST_ACTIVATION if whole else LARGEST_PART
+        limit = limits["cpu" if weight.device.type == "cpu" else "other"]
+        return max(1, limit // (num_nodes * self.config.hidden_channels * weight.element_size()))
 
     def _by_member(self, rows: GraphFeatures) -> Tensor:
         return rows[0] if self.config.num_members == 1 else rows

@@ -7,14 +7,13 @@ more pass over all nodes of all colorings. The result is the same but for roundi
 """
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
-from torch.nn import functional
 
-from clipgnn.coloring.codes import ColorCode
+from clipgnn.coloring.codes import ColorCode, look_up
 from clipgnn.nn.linear import Linear, affine
 from clipgnn.shapes import Colorings, NodeFeatures
 
@@ -22,6 +21,7 @@ Weight = Float[Tensor, "members in_channels out_channels"]
 Bias = Float[Tensor, "members out_channels"] | None
 
 
+@runtime_checkable
 class Features(Protocol):
     """Features x of all nodes under all colorings."""
 
@@ -60,16 +60,16 @@ class ColoredAttributes:
         for_attributes = weight[:, : self.attribute_channels]
         if self.attributes.dim() == 1:
             table = for_attributes if bias is None else for_attributes + bias[:, None]
-            plain = _look_up(table, self.attributes.view(members, -1))
+            plain = look_up(table, self.attributes.view(members, -1))
         else:
             rows = self.attributes.view(members, -1, self.attribute_channels)
             plain = affine(rows, for_attributes, bias)
         plain = plain.view(members, -1, 1, out_channels)
         if self.colorings is None:
             return plain
-        table = self.code.table(weight[:, self.attribute_channels :], self.colorings.shape[1])
         colors = self.colorings.t().reshape(members, -1)
-        return _look_up(table, colors).view(members, plain.shape[1], -1, out_channels) + plain
+        colored = self.code.through(weight[:, self.attribute_channels :], colors)
+        return colored.view(members, plain.shape[1], -1, out_channels) + plain
 
 
 @dataclass(frozen=True)
@@ -91,13 +91,3 @@ class Hidden:
         merged = torch.bmm(self.last.weight, weight)
         rows = affine(self.activations.flatten(1, 2), merged, bias)
         return rows.view(*self.activations.shape[:3], -1)
-
-
-def _look_up(
-    table: Float[Tensor, "members entries channels"], index: Tensor
-) -> Float[Tensor, "members rows channels"]:
-    """Rows of each member's own table."""
-    members, entries, channels = table.shape
-    if members > 1:
-        index = index + entries * torch.arange(members, device=index.device)[:, None]
-    return functional.embedding(index, table.reshape(-1, channels))

@@ -5,12 +5,13 @@ Nothing in such a file is ever executed: there is no pickle in it.
 
 import json
 import os
-import tempfile
 from dataclasses import asdict
 from pathlib import Path
 
+import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save as to_bytes
+from torch import Tensor
 
 from clipgnn.errors import InvalidParameterError, ModelFileError
 from clipgnn.nn.clip import CLIP
@@ -29,15 +30,15 @@ def save(model: CLIP, path: str | os.PathLike[str]) -> None:
     tensors = {name: value.detach().cpu() for name, value in model.state_dict().items()}
     metadata = {"format": _FORMAT, "config": json.dumps(asdict(model.config))}
     target = Path(path)
-    with tempfile.NamedTemporaryFile(dir=target.parent, prefix=target.name, delete=False) as file:
-        try:
+    partial = target.with_name(f"{target.name}.{os.getpid()}.partial")
+    try:
+        with partial.open("wb") as file:
             file.write(to_bytes(tensors, metadata))
             file.flush()
             os.fsync(file.fileno())
-            os.replace(file.name, target)
-        except BaseException:
-            os.unlink(file.name)
-            raise
+        partial.replace(target)
+    finally:
+        partial.unlink(missing_ok=True)
 
 
 def load(path: str | os.PathLike[str]) -> CLIP:
@@ -68,10 +69,9 @@ def load(path: str | os.PathLike[str]) -> CLIP:
         config = CLIPConfig.from_dict(json.loads(metadata["config"]))
     except (KeyError, TypeError, AttributeError, ValueError, InvalidParameterError) as error:
         raise ModelFileError(f"The configuration in {target} cannot be read: {error}") from error
-    model = CLIP(**asdict(config))
-    expected = model.state_dict()
-    shapes = {name: list(value.shape) for name, value in expected.items()}
-    found = {name: list(value.shape) for name, value in tensors.items()}
+    with torch.device("meta"):  # shapes only: a damaged configuration may ask for any size
+        shapes = _shapes(CLIP(**asdict(config)).state_dict())
+    found = _shapes(tensors)
     if shapes != found:
         wrong = sorted(
             name for name in shapes.keys() | found.keys() if shapes.get(name) != found.get(name)
@@ -80,6 +80,14 @@ def load(path: str | os.PathLike[str]) -> CLIP:
             f"The weights in {target} must fit its configuration. {wrong[0]!r} should have shape "
             f"{shapes.get(wrong[0])}. Got {found.get(wrong[0])}."
         )
-    model.to(next(iter(tensors.values())).dtype)
+    dtypes = {value.dtype for value in tensors.values()}
+    if len(dtypes) != 1 or not all(dtype.is_floating_point for dtype in dtypes):
+        names = ", ".join(sorted(map(str, dtypes))) or "none"
+        raise ModelFileError(f"The weights in {target} must have one float dtype. Got {names}.")
+    model = CLIP(**asdict(config)).to(*dtypes)
     model.load_state_dict(tensors)
     return model
+
+
+def _shapes(tensors: dict[str, Tensor]) -> dict[str, list[int]]:
+    return {name: list(value.shape) for name, value in tensors.items()}

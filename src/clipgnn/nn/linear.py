@@ -31,7 +31,7 @@ class Linear(nn.Module):
         for parameter in self.parameters():
             nn.init.uniform_(parameter, -bound, bound, generator=generator)
 
-    def forward(self, x: MemberRows) -> MemberRows:
+    def forward(self, x: MemberRows) -> Float[Tensor, "members rows out_channels"]:
         """Apply the map to rows `[members, rows, in_channels]`."""
         return affine(x, self.weight, self.bias)
 

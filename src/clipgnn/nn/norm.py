@@ -48,7 +48,9 @@ class BatchNorm(nn.Module):
             return self._normalise(x, self.running_mean, self.running_var)
         if moments is not None and self in moments:
             return self._normalise(x, *moments[self])
-        if x.shape[1] < 2:
+        if x.shape[1] == 0:
+            return x
+        if x.shape[1] == 1:
             raise InvalidGraphError(
                 "Batch normalisation must see at least two rows while training. Got one graph (or "
                 "one node) in the batch. Use larger batches (drop_last=True in a loader), "

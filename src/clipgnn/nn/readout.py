@@ -57,7 +57,9 @@ class Readout(MLP):
         )
         self.dropout = dropout
 
-    def forward(self, pooled: GraphFeatures, graph_attr: Tensor | None) -> GraphFeatures:
+    def forward(
+        self, pooled: GraphFeatures, graph_attr: Tensor | None
+    ) -> Float[Tensor, "members graphs out_channels"]:
         """The output for each graph.
 
         Args:

@@ -1,0 +1,57 @@
+"""Wrong input and what must be said about it, as the tests of this folder write it down."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+import torch
+
+from clipgnn import CLIP, ClipGNNError
+
+NAN, INFINITY = float("nan"), float("inf")
+
+
+@dataclass(frozen=True)
+class Case:
+    """Arguments that replace good ones, and what the message must say."""
+
+    wrong: dict[str, Any]
+    said: tuple[str, ...]
+
+
+def cases(table: dict[str, Case]) -> pytest.MarkDecorator:
+    return pytest.mark.parametrize("case", table.values(), ids=table.keys())
+
+
+def assert_refused(
+    error: type[ClipGNNError], call: Callable[[], object], said: tuple[str, ...]
+) -> None:
+    """The call raises this error, which is clipgnn's and a ValueError, and says all of that."""
+    with pytest.raises(error) as caught:
+        call()
+    assert isinstance(caught.value, ClipGNNError)
+    assert isinstance(caught.value, ValueError)
+    for fragment in said:
+        assert fragment in str(caught.value)
+
+
+def good() -> dict[str, Any]:
+    """Two graphs, of three nodes and of two, which `plain_model` can read."""
+    return {
+        "x": torch.tensor([[1.0, 2.0], [1.0, 2.0], [3.0, 4.0], [1.0, 2.0], [3.0, 4.0]]),
+        "edge_index": torch.tensor([[0, 1, 1, 2, 3, 4], [1, 0, 2, 1, 4, 3]]),
+        "batch": torch.tensor([0, 0, 0, 1, 1]),
+    }
+
+
+def plain_model(**parameters: Any) -> CLIP:
+    small = {"hidden_channels": 4, "num_layers": 1, "num_colorings": 2, "num_colors": 4}
+    return CLIP(2, 3, **{**small, **parameters}).eval()
+
+
+def changed(values: torch.Tensor, place: tuple[int, ...], value: float) -> torch.Tensor:
+    """A copy with another value in one place."""
+    copy = values.clone()
+    copy[place] = value
+    return copy

@@ -1,0 +1,145 @@
+"""torch.compile and torch.export give what the model gives, on a fixed shape.
+
+Run by test_compile.py in a process of their own: the compiler cannot trace through the checks of
+annotations that conftest.py switches on. The model has one small layer: it is the compiler that
+takes the time. `aot_eager` traces forward and backward as the default compiler does, and leaves
+out the C++ that it writes at the end.
+"""
+
+import copy
+import shutil
+from typing import Any
+
+import pytest
+import torch
+from tests.nn.examples import (
+    assert_all_close,
+    assert_close,
+    example_batch,
+    gradients,
+    random_model,
+)
+from torch import Tensor
+
+from clipgnn.coloring import color_groups, sample_colorings
+from clipgnn.nn import CLIP
+
+# torch looks for gradients of tensors inside a graph, and hides the warning by a filter of its own
+# that does not hold where warnings are errors.
+pytestmark = pytest.mark.filterwarnings("ignore:The .grad attribute of a Tensor that is not a leaf")
+
+EVERYTHING: dict[str, Any] = {"directed": True, "edge_channels": 2, "graph_channels": 2}
+CARRIED: dict[str, Any] = {"weights": True, "edge_channels": 2, "graph_channels": 2}
+CASES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "plain": ({}, {}),
+    "labels, two members": ({"num_members": 2, "color_code": "binary"}, {"labels": True}),
+    "everything": (EVERYTHING, CARRIED),
+}
+every_case = pytest.mark.parametrize(("parameters", "carried"), CASES.values(), ids=CASES.keys())
+
+
+@pytest.fixture(autouse=True)
+def nothing_compiled_before() -> None:
+    torch._dynamo.reset()
+
+
+def small_model(**parameters: Any) -> CLIP:
+    return random_model(num_layers=1, hidden_channels=4, num_colorings=3, **parameters)
+
+
+def prepared(carried: dict[str, Any]) -> dict[str, Any]:
+    """Arguments with colorings and the number of graphs, so that nothing depends on values."""
+    arguments = example_batch(**carried)
+    groups = color_groups(arguments["x"], arguments["batch"])
+    generator = torch.Generator().manual_seed(0)
+    arguments["colorings"] = sample_colorings(groups, 3, arguments["batch"], generator)
+    return {**arguments, "batch_size": 4}
+
+
+def assert_compiled_agrees(model: CLIP, arguments: dict[str, Any], **options: Any) -> None:
+    """Evaluation, and a training step with its gradients and running statistics."""
+    plain = copy.deepcopy(model)
+    compiled = torch.compile(model, **options)
+    with torch.no_grad():
+        assert_close(compiled.eval()(**arguments), plain.eval()(**arguments))
+    output, expected = compiled.train()(**arguments), plain.train()(**arguments)
+    assert_close(output, expected)
+    assert_all_close(gradients(model, output), gradients(plain, expected))
+    assert_all_close(model.state_dict(), plain.state_dict())
+
+
+@every_case
+def test_compile_as_one_graph(parameters: dict[str, Any], carried: dict[str, Any]) -> None:
+    model = small_model(**parameters)
+    assert_compiled_agrees(model, prepared(carried), fullgraph=True, backend="aot_eager")
+
+
+needs_a_compiler = pytest.mark.skipif(
+    not shutil.which("g++"), reason="the default compiler writes C++"
+)
+
+
+@needs_a_compiler
+def test_compile_with_the_default_compiler() -> None:
+    model, arguments = small_model().eval(), prepared({})
+    with torch.no_grad():
+        assert_close(torch.compile(model, fullgraph=True)(**arguments), model(**arguments))
+
+
+@needs_a_compiler
+@pytest.mark.slow
+def test_training_with_the_default_compiler() -> None:
+    assert_compiled_agrees(small_model(), prepared({}), fullgraph=True)
+
+
+@pytest.mark.parametrize("num_colorings", [3, "all"])
+def test_compile_with_drawn_colorings(num_colorings: Any) -> None:
+    """Drawing depends on values and stays outside; what is drawn comes from the same generator."""
+    model = random_model(num_layers=1, hidden_channels=4, num_colorings=num_colorings)
+    plain = copy.deepcopy(model)
+    compiled = torch.compile(model, backend="aot_eager")
+    arguments = {**example_batch(), "batch_size": 4}
+
+    def seeded(seed: int) -> dict[str, Any]:
+        return {**arguments, "generator": torch.Generator().manual_seed(seed)}
+
+    with torch.no_grad():
+        for seed in range(2):
+            assert_close(compiled.eval()(**seeded(seed)), plain.eval()(**seeded(seed)))
+    output, expected = compiled.train()(**seeded(2)), plain.train()(**seeded(2))
+    assert_close(output, expected)
+    assert_all_close(gradients(model, output), gradients(plain, expected))
+    assert_all_close(model.state_dict(), plain.state_dict())
+
+
+@pytest.mark.parametrize("num_colorings", [0, 2])
+def test_compile_as_a_user_would(num_colorings: int) -> None:
+    """x, edge_index and batch, nothing else: the number of graphs is read from the batch."""
+    model = random_model(num_layers=1, hidden_channels=4, num_colorings=num_colorings).eval()
+    arguments = example_batch()
+    torch.manual_seed(0)
+    expected = model(**arguments)
+    torch.manual_seed(0)
+    assert_close(torch.compile(model, backend="aot_eager")(**arguments), expected)
+
+
+@every_case
+@pytest.mark.parametrize("strict", [False, True])
+def test_export(parameters: dict[str, Any], carried: dict[str, Any], strict: bool) -> None:
+    model = small_model(**parameters).eval().requires_grad_(False)
+    arguments = prepared(carried)
+    program = torch.export.export(model, (), arguments, strict=strict)
+    assert_close(program.module()(**arguments), model(**arguments))
+    targets = {str(node.target) for node in program.graph.nodes}
+    assert "clipgnn.sparse_sum.default" in targets
+    other = {**arguments, "colorings": 5 - arguments["colorings"]}
+    assert_close(program.module()(**other), model(**other))
+
+
+def test_an_exported_program_can_be_saved(tmp_path: Any) -> None:
+    model, arguments = small_model().eval().requires_grad_(False), prepared({})
+    path = tmp_path / "program.pt2"
+    torch.export.save(torch.export.export(model, (), arguments), path)
+    program = torch.export.load(path)
+    output: Tensor = program.module()(**arguments)
+    assert_close(output, model(**arguments))

@@ -1,0 +1,231 @@
+"""The model as a torch module: randomness, modes, dtypes, copies."""
+
+import copy
+import pickle
+from typing import Any
+
+import pytest
+import torch
+from tests.nn.examples import (
+    GROUPS,
+    assert_all_close,
+    assert_close,
+    differ,
+    example_batch,
+    gradients,
+    random_model,
+    without_graph_attributes,
+)
+from torch import Tensor
+
+from clipgnn.nn import CLIP
+
+every_method = pytest.mark.parametrize("method", ["forward", "embed", "embed_nodes"])
+dtypes = pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+
+
+def seeded(seed: int) -> torch.Generator:
+    return torch.Generator().manual_seed(seed)
+
+
+@every_method
+@pytest.mark.parametrize("training", [False, True])
+def test_same_seed_same_output(method: str, training: bool) -> None:
+    model = random_model(num_colorings=2, activation="tanh").train(training)
+    apply, arguments = getattr(model, method), example_batch()
+    outputs = [apply(**arguments, generator=seeded(seed)) for seed in (1, 1, 2)]
+    assert torch.equal(outputs[0], outputs[1])
+    assert differ(outputs[0], outputs[2])
+
+
+@every_method
+@pytest.mark.parametrize("num_colorings", [0, 2, "all"])
+@pytest.mark.parametrize("at_once", [None, 1])
+def test_an_explicit_generator_leaves_the_global_one_alone(
+    method: str, num_colorings: Any, at_once: int | None
+) -> None:
+    model = random_model(num_colorings=num_colorings, colorings_at_once=at_once).train()
+    before = torch.get_rng_state()
+    output = getattr(model, method)(**example_batch(), generator=seeded(0))
+    output.sum().backward()
+    assert torch.equal(torch.get_rng_state(), before)
+
+
+def test_without_a_generator_the_global_one_is_used() -> None:
+    model = random_model(num_colorings=2, activation="tanh").eval()
+    outputs = []
+    for seed in (1, 1, 2):
+        torch.manual_seed(seed)
+        outputs.append(model(**example_batch()))
+    assert torch.equal(outputs[0], outputs[1])
+    assert differ(outputs[0], outputs[2])
+
+
+@pytest.mark.parametrize("num_colorings", [0, "all"])
+def test_nothing_is_random_without_colors_or_with_all(num_colorings: Any) -> None:
+    model = random_model(num_colorings=num_colorings).eval()
+    outputs = [model(**example_batch(), generator=seeded(seed)) for seed in (1, 2)]
+    assert torch.equal(*outputs)
+
+
+def test_members_draw_colorings_of_their_own() -> None:
+    """Two members with the same weights are two samples of k-CLIP."""
+    model = random_model(num_colorings=1, num_members=2, activation="tanh").eval()
+    weights = {n: v[:1].expand_as(v).clone() for n, v in model.state_dict().items()}
+    model.load_state_dict(weights)
+    first, second = model(**example_batch(), generator=seeded(0))
+    assert differ(first[0], second[0])
+    assert_close(first[1], second[1])  # All its nodes differ: one coloring.
+
+
+def test_dropout_is_active_in_training_only() -> None:
+    model = random_model(num_colorings="all", dropout=0.5, hidden_channels=32)
+    arguments = example_batch()
+
+    def outputs() -> list[Tensor]:
+        results = []
+        for seed in (1, 2):
+            torch.manual_seed(seed)
+            results.append(model(**arguments))
+        return results
+
+    model.eval()
+    assert torch.equal(*outputs())
+    model.train()
+    assert differ(*outputs())
+    assert torch.equal(model.embed(**arguments), model.embed(**arguments))
+
+
+def test_dropout_keeps_the_expectation() -> None:
+    model = random_model(num_colorings=0, dropout=0.5, norm=None, hidden_channels=8)
+    arguments = example_batch()
+    expected = model.eval()(**arguments).detach()
+    model.train()
+    torch.manual_seed(0)
+    with torch.no_grad():
+        drawn = torch.stack([model(**arguments) for _ in range(400)])
+    deviation = drawn.std(0) / 400**0.5
+    assert bool(((drawn.mean(0) - expected).abs() < 5 * deviation + 1e-12).all())
+    assert bool((deviation > 1e-4).any())
+
+
+@dtypes
+@every_method
+def test_dtypes(dtype: torch.dtype, method: str) -> None:
+    carried = {"weights": True, "edge_channels": 2, "graph_channels": 2}
+    parameters = {"directed": True, "edge_channels": 2, "graph_channels": 2, "num_colorings": "all"}
+    arguments = example_batch(dtype=dtype, **carried)
+    reference = example_batch(**carried)
+    if method != "forward":
+        arguments, reference = map(without_graph_attributes, (arguments, reference))
+    model, exact = random_model(dtype=dtype, **parameters), random_model(**parameters)
+    for training in (False, True):
+        output = getattr(model.train(training), method)(**arguments)
+        assert output.dtype == dtype
+        expected = getattr(exact.train(training), method)(**reference)
+        # What is equal in one dtype is equal in the other: the colorings are the same.
+        assert_close(output.double(), expected, tolerance=1e-3 if dtype == torch.float32 else 1e-12)
+        assert all(value.dtype == dtype for value in gradients(model, output).values())
+
+
+def test_a_copy_has_weights_of_its_own() -> None:
+    model = random_model(num_colorings="all").eval()
+    arguments = example_batch()
+    before = model(**arguments)
+    other = copy.deepcopy(model)
+    assert other.config == model.config
+    assert torch.equal(other(**arguments), before)
+    optimizer = torch.optim.SGD(other.parameters(), lr=0.1)
+    other.train()(**arguments).square().sum().backward()
+    optimizer.step()
+    assert differ(other.eval()(**arguments), before)
+    assert torch.equal(model(**arguments), before)
+    assert all(parameter.grad is None for parameter in model.parameters())
+
+
+def test_a_copy_after_training() -> None:
+    model = random_model(num_colorings=4, colorings_at_once=2).train()
+    model(**example_batch()).sum().backward()
+    other = copy.deepcopy(model)
+    assert_all_close(other.state_dict(), model.state_dict(), tolerance=0.0)
+
+
+def test_state_dict_round_trip() -> None:
+    parameters: dict[str, Any] = {"num_colorings": "all", "directed": True}
+    model, other = (random_model(seed, **parameters).eval() for seed in (0, 1))
+    arguments = example_batch()
+    assert differ(model(**arguments), other(**arguments))
+    missing = other.load_state_dict(model.state_dict())
+    assert not missing.missing_keys
+    assert not missing.unexpected_keys
+    assert torch.equal(model(**arguments), other(**arguments))
+
+
+def test_models_go_to_worker_processes() -> None:
+    """As a data loader or a pool sends them; model files are another matter and never pickled."""
+    model = random_model(num_colorings="all").eval()
+    other = pickle.loads(pickle.dumps(model))
+    assert torch.equal(other(**example_batch()), model(**example_batch()))
+
+
+def test_names_and_shapes_of_the_weights() -> None:
+    model = CLIP(
+        3,
+        2,
+        hidden_channels=5,
+        num_layers=2,
+        num_colors=6,
+        directed=True,
+        edge_channels=4,
+        graph_channels=7,
+        num_members=2,
+    )
+    shapes = {name: tuple(value.shape) for name, value in model.state_dict().items()}
+
+    def mlp(name: str, channels: int, out: int, *, bias: bool) -> dict[str, tuple[int, ...]]:
+        norm = {f"{name}.norm.{part}": (2, 5) for part in
+                ("weight", "bias", "running_mean", "running_var")}  # fmt: skip
+        ends = {f"{name}.first.weight": (2, channels, 5), f"{name}.first.bias": (2, 5),
+                f"{name}.second.weight": (2, 5, out)}  # fmt: skip
+        return {**norm, **ends, **({f"{name}.second.bias": (2, out)} if bias else {})}
+
+    expected: dict[str, tuple[int, ...]] = mlp("readout", 5 + 7, 2, bias=True)
+    for layer, channels in enumerate([3 + 6, 5]):
+        for phi in ("phi", "phi_out"):
+            expected |= mlp(f"layers.{layer}.{phi}", channels + 4, 5, bias=False)
+        expected |= mlp(f"layers.{layer}.psi", channels + 5 + 5, 5, bias=True)
+    assert shapes == expected
+
+
+@pytest.mark.parametrize(
+    ("parameters", "rows"),
+    [
+        ({"num_colorings": 0}, 3),
+        ({"num_colors": 439}, 3 + 439),
+        ({"num_colors": 439, "color_code": "binary"}, 3 + 9),
+    ],
+)
+def test_rows_of_weights_for_colors(parameters: dict[str, Any], rows: int) -> None:
+    assert CLIP(3, 2, **parameters).layers[0].phi.first.weight.shape == (1, rows, 64)
+
+
+def test_every_weight_is_trained() -> None:
+    carried = {"weights": True, "edge_channels": 2, "graph_channels": 2}
+    model = random_model(
+        num_colorings="all", activation="tanh", directed=True, edge_channels=2, graph_channels=2
+    ).train()
+    reached = gradients(model, model(**example_batch(**carried)))
+    assert set(reached) == {name for name, _ in model.named_parameters()}
+    for name, value in reached.items():
+        # A bias before batch normalisation is taken out again with the mean.
+        if not name.endswith("first.bias"):
+            assert bool(value.abs().max() > 1e-9), name
+
+
+@pytest.mark.parametrize("num_colorings", [0, 1, 5, "all"])
+def test_shapes_of_the_results(num_colorings: Any) -> None:
+    model = random_model(num_colorings=num_colorings).eval()
+    arguments = example_batch()
+    assert model(**arguments).shape == (len(GROUPS), 2)
+    assert model.embed(**arguments).shape == (len(GROUPS), 5)
+    assert model.embed_nodes(**arguments).shape == (sum(map(len, GROUPS)), 5)

@@ -1,0 +1,149 @@
+"""Saving and loading: what comes back is the same model, and nothing is lost when it fails."""
+
+import json
+import os
+import stat
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors import safe_open
+from tests.nn.examples import example_batch, random_model
+
+from clipgnn import CLIP, load, save
+from clipgnn.nn import files
+
+MODELS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "plain": ({"num_colorings": 3}, {}),
+    "all colorings": ({"num_colorings": "all", "colorings_at_once": 4}, {}),
+    "no colors, no norm": ({"num_colorings": 0, "norm": None}, {}),
+    "three members": ({"num_colorings": 2, "num_members": 3}, {}),
+    "everything": (
+        {
+            "num_colorings": 2,
+            "color_code": "binary",
+            "activation": "gelu",
+            "dropout": 0.25,
+            "directed": True,
+            "edge_channels": 2,
+            "graph_channels": 2,
+        },
+        {"weights": True, "edge_channels": 2, "graph_channels": 2},
+    ),
+}
+every_model = pytest.mark.parametrize(("parameters", "carried"), MODELS.values(), ids=MODELS.keys())
+dtypes = pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+
+
+def output_of(model: CLIP, arguments: dict[str, Any]) -> torch.Tensor:
+    result: torch.Tensor = model.eval()(**arguments, generator=torch.Generator().manual_seed(0))
+    return result
+
+
+@every_model
+@dtypes
+def test_round_trip(
+    parameters: dict[str, Any], carried: dict[str, Any], dtype: torch.dtype, tmp_path: Path
+) -> None:
+    model = random_model(dtype=dtype, **parameters)
+    save(model, tmp_path / "model.safetensors")
+    loaded = load(tmp_path / "model.safetensors")
+    assert loaded.config == model.config
+    assert loaded.state_dict().keys() == model.state_dict().keys()
+    for name, value in model.state_dict().items():
+        assert loaded.state_dict()[name].dtype == dtype
+        assert torch.equal(loaded.state_dict()[name], value), name
+    arguments = example_batch(dtype=dtype, **carried)
+    assert torch.equal(output_of(loaded, arguments), output_of(model, arguments))
+
+
+def test_a_loaded_model_is_as_if_newly_built(tmp_path: Path) -> None:
+    save(random_model(num_colorings=2).eval().requires_grad_(False), tmp_path / "model")
+    loaded = load(tmp_path / "model")
+    assert loaded.training
+    assert all(parameter.requires_grad for parameter in loaded.parameters())
+    loaded(**example_batch()).sum().backward()
+
+
+@pytest.mark.parametrize("kind", [str, Path])
+def test_paths_are_strings_or_paths(kind: type, tmp_path: Path) -> None:
+    path = kind(tmp_path / "model.safetensors")
+    save(random_model(num_colorings=2), path)
+    assert load(path).config.num_colorings == 2
+
+
+def test_a_file_that_is_there_is_replaced(tmp_path: Path) -> None:
+    path = tmp_path / "model"
+    save(random_model(num_colorings=2), path)
+    save(random_model(num_colorings=5), path)
+    assert load(path).config.num_colorings == 5
+    assert os.listdir(tmp_path) == ["model"]
+
+
+def test_the_file_is_plain_safetensors_with_a_json_configuration(tmp_path: Path) -> None:
+    model = random_model(num_colorings="all")
+    save(model, tmp_path / "model")
+    with safe_open(tmp_path / "model", framework="pt") as file:
+        assert set(file.keys()) == set(model.state_dict())
+        config = json.loads(file.metadata()["config"])
+    assert config["num_colorings"] == "all"
+    assert config["hidden_channels"] == 5
+
+
+def test_others_may_read_the_file_as_any_other(tmp_path: Path) -> None:
+    """A temporary file is its owner's alone; the model that comes of it has the usual mode."""
+    (tmp_path / "usual").touch()
+    save(random_model(num_colorings=2), tmp_path / "model")
+    usual, ours = (stat.S_IMODE((tmp_path / name).stat().st_mode) for name in ("usual", "model"))
+    assert oct(ours) == oct(usual)
+
+
+@pytest.mark.parametrize("failing", ["os.fsync", "os.replace", "to_bytes"])
+@pytest.mark.parametrize("error", [OSError("No space left on device"), KeyboardInterrupt()])
+def test_a_save_that_fails_leaves_the_earlier_file(
+    failing: str, error: BaseException, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "model"
+    save(random_model(num_colorings=2), path)
+    before = path.read_bytes()
+
+    def fail(*_: Any, **__: Any) -> None:
+        raise error
+
+    with monkeypatch.context() as patch:
+        if failing == "to_bytes":
+            patch.setattr(files, "to_bytes", fail)
+        else:
+            patch.setattr(os, failing.removeprefix("os."), fail)
+        with pytest.raises(type(error)):
+            save(random_model(num_colorings=5), path)
+    assert path.read_bytes() == before
+    assert load(path).config.num_colorings == 2
+    assert os.listdir(tmp_path) == ["model"], "a temporary file was left behind"
+
+
+def test_a_write_that_fails_half_way_leaves_the_earlier_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "model"
+    save(random_model(num_colorings=2), path)
+    make = Path.open
+
+    def torn(self: Path, *arguments: Any, **options: Any) -> Any:
+        with make(self, *arguments, **options) as file:
+            file.write(b"half of it")
+        raise OSError("No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "open", torn)
+        with pytest.raises(OSError, match="No space left"):
+            save(random_model(num_colorings=5), path)
+    assert load(path).config.num_colorings == 2
+    assert os.listdir(tmp_path) == ["model"]
+
+
+def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match="nowhere"):
+        save(random_model(num_colorings=2), tmp_path / "nowhere" / "model")
+    assert os.listdir(tmp_path) == []
