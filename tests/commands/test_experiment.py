@@ -80,6 +80,14 @@ def test_formats(call, ending, name, begin):
     assert "± " in Path("table.txt").read_text()
 
 
+def test_the_command_is_kept_without_folders_of_this_machine(call, tmp_path):
+    _, text, _ = call(*RUN, "--format", "markdown", "--store", str(tmp_path / "my.sqlite"))
+    assert (
+        "run small --executor in-process --device cpu --format markdown --store my.sqlite" in text
+    )
+    assert str(tmp_path) not in text
+
+
 def test_parts(call):
     status, text, _ = call(
         *RUN, "--models", "16-CLIP", "--where", "num_layers=2", "--where", "hidden_channels=8"

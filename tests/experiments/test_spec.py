@@ -8,6 +8,8 @@ import pytest
 from tests.experiments.fake_training import CONTENT, small_spec
 
 from clipgnn.errors import InvalidSpecError
+from clipgnn.experiments import catalog
+from clipgnn.experiments.catalog import Model, Rule
 from clipgnn.experiments.reading import find_spec, parse_spec, read_spec
 from clipgnn.experiments.spec import Overrides
 
@@ -70,6 +72,20 @@ def test_rows_that_share_trials_train_them_once():
     assert len(spec.trials()) == len(small_spec().trials())
 
 
+def test_a_model_that_is_not_trained_has_no_recipe(monkeypatch):
+    kernel = Model({"height": Rule(int, least=0)}, trained=False)
+    monkeypatch.setitem(catalog.MODELS, "wl", kernel)
+    spec = small_spec(models=[{"model": "clip"}, {"name": "WL", "model": "wl", "height": [1, 2]}])
+    trials = [trial for trial in spec.trials() if trial.model == "wl"]
+    assert len(trials) == 2 * 2 * 4
+    assert {trial.parameters["height"] for trial in trials} == {1, 2}
+    assert all(trial.recipe == {} and len(trial.parameters) == 1 for trial in trials)
+    # other epochs are other trials for clip, and the same ones for the kernel
+    longer = Overrides(epochs=6)(spec).trials()
+    assert {trial for trial in longer if trial.model == "wl"} == set(trials)
+    assert str(trials[0]) == "wl on connectivity (height 1), fold 0"
+
+
 def test_another_data_set_of_the_tu_collection():
     assert small_spec(datasets=["csl", "tu:NCI1"], only={}).datasets == ("csl", "tu:NCI1")
 
@@ -95,6 +111,7 @@ def test_fair_asks_for_a_nested_split():
         ({"grid": {"epochs": 1.5}}, "grid.epochs: must be an integer"),
         ({"grid": {"epochs": True}}, "grid.epochs: must be an integer"),
         ({"grid": {"dropout": 1.0}}, "grid.dropout: must be a number of at least 0 and under 1"),
+        ({"grid": {"learning_rate": float("inf")}}, "grid.learning_rate: must be a number"),
         ({"grid": {"num_layers": []}}, "grid.num_layers: must have at least one value"),
         ({"grid": {"num_layers": [2, 2]}}, "grid.num_layers: must not have a value twice"),
         ({"grid": {"loss": "squared-eror"}}, r"grid.loss: .* Did you mean 'squared-error'\?"),
@@ -106,7 +123,8 @@ def test_fair_asks_for_a_nested_split():
         ({"models": {"model": "clip"}}, r"models: must be a list of tables"),
         ({"models": [{"model": "clip", "colorings": 1}]}, r"models\[0\].colorings: "),
         ({"models": [{"model": "clip"}] * 2}, r"models\[1\].name: must differ"),
-        ({"models": [{"model": "clip", "num_colorings": "al"}]}, r"Did you mean 'all'\?"),
+        ({"models": [{"model": "clip", "num_colorings": "all"}]}, "must be an integer"),
+        ({"grid": {"norm": "bach"}}, r"must be \"batch\" or \"none\". .* Did you mean 'batch'\?"),
         ({"folds": 1}, "folds: must be an integer of at least 2"),
         ({"first_folds": 5}, "first_folds: must be at most the 4 folds"),
         ({"seeds": [-1]}, "seeds: must be an integer of at least 0"),

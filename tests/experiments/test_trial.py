@@ -125,13 +125,13 @@ def test_the_catalog_knows_the_parameters_of_clip():
     own = {field.name for field in fields(CLIPConfig)}
     given_by_data = {"in_channels", "out_channels", "edge_channels", "graph_channels"}
     elsewhere = given_by_data | {"num_members", "directed"}
-    assert set(catalog.MODELS["clip"]) == own - elsewhere
+    assert set(catalog.MODELS["clip"].parameters) == own - elsewhere
 
 
 def test_no_parameter_is_called_like_a_part_of_the_recipe():
-    for parameters in catalog.MODELS.values():
-        assert not parameters.keys() & catalog.RECIPE.keys()
-        assert not parameters.keys() & {"name", "model", "datasets"}
+    for model in catalog.MODELS.values():
+        assert not model.parameters.keys() & catalog.RECIPE.keys()
+        assert not model.parameters.keys() & {"name", "model", "datasets"}
 
 
 def test_the_catalog_knows_the_tables_of_the_paper():

@@ -11,6 +11,8 @@ import pytest
 from tests.experiments.fake_training import SMALL
 from tests.faults.fake_cli import COMMAND, ENVIRONMENT, ROOT
 
+from clipgnn.experiments.sessions import _start_time
+
 TRIALS = 48
 SECONDS = 0.05
 
@@ -23,10 +25,11 @@ class Runs:
         self.spec = folder / "small.toml"
         self.spec.write_text(SMALL)
         self.log = folder / "log"
+        self.processes: list[subprocess.Popen[str]] = []
 
     def begin(self, store: str, *options: str, **environment: str) -> subprocess.Popen[str]:
         where = ["--store", str(self.folder / store)]
-        return subprocess.Popen(
+        process = subprocess.Popen(
             [*COMMAND, "experiment", "run", str(self.spec), *where, "--device", "cpu", *options],
             cwd=ROOT,
             env={
@@ -39,6 +42,15 @@ class Runs:
             stderr=subprocess.PIPE,
             text=True,
         )
+        self.processes.append(process)
+        return process
+
+    def end(self) -> None:
+        """Leave nothing behind, whatever the test came to."""
+        for process in self.processes:
+            if process.returncode is None:
+                process.kill()
+                process.communicate()
 
     def finish(self, store: str, *options: str, **environment: str) -> None:
         process = self.begin(store, *options, **environment)
@@ -75,7 +87,9 @@ class Runs:
 
 @pytest.fixture
 def runs(tmp_path):
-    return Runs(tmp_path)
+    runs = Runs(tmp_path)
+    yield runs
+    runs.end()
 
 
 @pytest.fixture(scope="module")
@@ -131,7 +145,7 @@ def test_the_workers_of_a_killed_run_die_with_it(runs):
     process.kill()
     process.communicate()
     end = time.monotonic() + 10
-    while any(Path(f"/proc/{worker}").exists() for worker in workers):
+    while any(_start_time(worker) is not None for worker in workers):
         assert time.monotonic() < end, "a worker outlives its run"
         time.sleep(0.05)
 

@@ -9,9 +9,12 @@ import pytest
 from tests.experiments.fake_training import SMALL
 from tests.faults.fake_cli import COMMAND, ENVIRONMENT, ROOT
 
-pytestmark = pytest.mark.skipif(
-    importlib.util.find_spec("ray") is None, reason="Ray is not installed: clipgnn[ray]"
-)
+pytestmark = [
+    pytest.mark.skipif(
+        importlib.util.find_spec("ray") is None, reason="Ray is not installed: clipgnn[ray]"
+    ),
+    pytest.mark.skipif(sys.platform != "linux", reason="finds a node's processes in /proc"),
+]
 
 
 @pytest.fixture
@@ -69,7 +72,7 @@ def lines(path):
     return path.read_text().splitlines() if path.exists() else []
 
 
-def test_a_node_is_killed_while_the_run_is_going(folder, cluster):
+def test_a_node_is_killed_while_the_run_is_going(folder, cluster, request):
     address = cluster.stdout.readline().strip()
     assert address, (folder / "ray").read_text()
     process = subprocess.Popen(
@@ -80,6 +83,7 @@ def test_a_node_is_killed_while_the_run_is_going(folder, cluster):
         stderr=subprocess.PIPE,
         text=True,
     )
+    request.addfinalizer(process.kill)
     end = time.monotonic() + 40
     while len(lines(folder / "log")) < 5:
         assert process.poll() is None, process.communicate()[1]

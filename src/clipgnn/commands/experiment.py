@@ -35,14 +35,14 @@ app = typer.Typer(
 _Name = Annotated[str, typer.Argument(help="A name in experiments/, or the path of a TOML file.")]
 _RunName = Annotated[str, typer.Argument(help="Name of an experiment that was run.")]
 _Store = Annotated[
-    Path | None, typer.Option("--store", help="File of results. [default: runs/NAME.sqlite]")
+    Path | None, typer.Option("--store", help="File of results; by default runs/NAME.sqlite.")
 ]
 _Executor = Annotated[
     str, typer.Option("--executor", help=f"Who does the work: {', '.join(EXECUTORS)}.")
 ]
 _Address = Annotated[str | None, typer.Option("--address", help="Address of the Ray cluster.")]
 _Workers = Annotated[
-    int | None, typer.Option("--workers", min=1, help="Local processes. [default: one per core]")
+    int | None, typer.Option("--workers", min=1, help="Local processes; by default one per core.")
 ]
 _Device = Annotated[
     str, typer.Option("--device", help="cpu, cuda, cuda:1, …; auto takes a GPU if there is one.")
@@ -62,7 +62,7 @@ _Protocol = Annotated[
     str | None, typer.Option("--protocol", help=f"How numbers are made: {', '.join(PROTOCOLS)}.")
 ]
 _Format = Annotated[
-    FormatName | None, typer.Option("--format", help="Of the table. [default: as --output ends]")
+    FormatName | None, typer.Option("--format", help="Of the table; by default as --output ends.")
 ]
 _Output = Annotated[Path | None, typer.Option("--output", "-o", help="File to write the table to.")]
 
@@ -182,7 +182,7 @@ def _run(
                     store,
                     executor,
                     together=on_gpu,
-                    command=shlex.join(["clipgnn", *sys.argv[1:]]),
+                    command=_command(),
                     tell=display.tell,
                 )
         except KeyboardInterrupt:
@@ -197,6 +197,12 @@ def _run(
             style="red",
         )
         raise typer.Exit(1)
+
+
+def _command() -> str:
+    """How this process was asked to run; of a path outside, its name tells enough."""
+    words = [word if not Path(word).is_absolute() else Path(word).name for word in sys.argv[1:]]
+    return shlex.join(["clipgnn", *words])
 
 
 def _overrides(

@@ -6,6 +6,7 @@ and this list is read on machines without it. The tests compare the two.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import isfinite
 
 Value = int | float | str | bool
 """A value of a parameter, as TOML and JSON have it."""
@@ -41,7 +42,7 @@ class Rule:
         kind: `int`, `float`, `str` or `bool`; an integer also serves as a float.
         least: smallest number.
         below: numbers are under this one.
-        words: the only words; numbers may have some too, as `num_colorings` has "all".
+        words: the only words.
         default: value of a recipe that does not say.
     """
 
@@ -54,13 +55,15 @@ class Rule:
     def accepts(self, value: object) -> bool:
         """Is it such a value?"""
         if isinstance(value, str):
-            return value in self.words or (self.kind is str and not self.words)
+            return self.kind is str and (value in self.words or not self.words)
         if isinstance(value, bool) or self.kind is bool:
             return isinstance(value, bool) and self.kind is bool
         if not isinstance(value, int if self.kind is int else int | float) or self.kind is str:
             return False
-        return (self.least is None or value >= self.least) and (
-            self.below is None or value < self.below
+        return (
+            isfinite(value)
+            and (self.least is None or value >= self.least)
+            and (self.below is None or value < self.below)
         )
 
     def normal(self, value: Value) -> Value:
@@ -68,17 +71,16 @@ class Rule:
         return float(value) if self.kind is float and isinstance(value, int) else value
 
     def __str__(self) -> str:
-        quoted = [f'"{word}"' for word in self.words]
         if self.kind is bool:
             return "true or false"
         if self.kind is str:
-            return " or ".join(quoted) or "a word"
+            return " or ".join(f'"{word}"' for word in self.words) or "a word"
         text = "an integer" if self.kind is int else "a number"
         if self.least is not None:
             text += f" of at least {self.least:g}"
         if self.below is not None:
             text += f" and under {self.below:g}"
-        return " or ".join([text, *quoted])
+        return text
 
 
 RECIPE: Mapping[str, Rule] = {
@@ -91,26 +93,38 @@ RECIPE: Mapping[str, Rule] = {
 }
 """How a network is trained: the fields of `clipgnn.training.Recipe`."""
 
-_LAYERED: Mapping[str, Rule] = {
-    "hidden_channels": Rule(int, least=1),
-    "num_layers": Rule(int, least=1),
-    "dropout": Rule(float, least=0, below=1),
+
+@dataclass(frozen=True)
+class Model:
+    """What a model lets one choose.
+
+    Attributes:
+        parameters: its parameters.
+        trained: whether the recipe is for it too; a kernel knows no epochs.
+    """
+
+    parameters: Mapping[str, Rule]
+    trained: bool = True
+
+    @property
+    def rules(self) -> Mapping[str, Rule]:
+        """Parameters and recipe."""
+        return {**self.parameters, **(RECIPE if self.trained else {})}
+
+
+MODELS: Mapping[str, Model] = {
+    "clip": Model(
+        {
+            "hidden_channels": Rule(int, least=1),
+            "num_layers": Rule(int, least=1),
+            "num_colorings": Rule(int, least=0),
+            "num_colors": Rule(int, least=1),
+            "color_code": Rule(str, words=("one-hot", "binary")),
+            "activation": Rule(str),
+            "norm": Rule(str, words=("batch", "none")),
+            "dropout": Rule(float, least=0, below=1),
+            "colorings_at_once": Rule(int, least=1),
+        }
+    ),
 }
-
-MODELS: Mapping[str, Mapping[str, Rule]] = {
-    "clip": {
-        **_LAYERED,
-        "num_colorings": Rule(int, least=0, words=("all",)),
-        "num_colors": Rule(int, least=1),
-        "color_code": Rule(str, words=("one-hot", "binary")),
-        "activation": Rule(str),
-        "norm": Rule(str, words=("batch", "none")),
-        "colorings_at_once": Rule(int, least=1),
-    },
-}
-"""Models, and the parameters that each of them has."""
-
-
-def rule_of(model: str, key: str) -> Rule | None:
-    """The rule of a model's parameter or of the recipe; None if there is no such parameter."""
-    return RECIPE.get(key) or MODELS[model].get(key)
+"""Models by name."""

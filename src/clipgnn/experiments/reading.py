@@ -11,7 +11,6 @@ from clipgnn.experiments.catalog import (
     DATASETS,
     MODELS,
     PUBLISHED,
-    RECIPE,
     SPLITS,
     TU_PREFIX,
     Rule,
@@ -159,8 +158,7 @@ class _Reader:
         """Values to try; a key must be of the recipe, or a parameter of one of the models."""
         if not isinstance(entries, dict):
             raise self.error(at, "must be a table of parameters")
-        rules = {key: rule for model in sorted(models) for key, rule in MODELS[model].items()}
-        rules |= RECIPE
+        rules = {key: rule for model in sorted(models) for key, rule in MODELS[model].rules.items()}
         self.known_keys(at, entries, rules)
         return {
             key: self.values(f"{at}.{key}", value, rules[key]) for key, value in entries.items()

@@ -95,7 +95,7 @@ class Spec:
 
     def axes(self, row: Row, dataset: str) -> Axes:
         """What a row tries on a data set: the grid, under the row, under the data set's own."""
-        known = MODELS[row.model].keys() | RECIPE.keys()
+        known = MODELS[row.model].rules
         layers = (self.grid, row.axes, self.only.get(dataset, {}))
         return {key: values for layer in layers for key, values in layer.items() if key in known}
 
@@ -158,7 +158,8 @@ class Spec:
             recipe = {
                 key: value
                 for key, rule in RECIPE.items()
-                if (value := chosen.get(key, rule.default)) is not None
+                if MODELS[row.model].trained
+                and (value := chosen.get(key, rule.default)) is not None
             }
             parameters = {key: value for key, value in chosen.items() if key not in RECIPE}
             yield Configuration(row.model, parameters, recipe)

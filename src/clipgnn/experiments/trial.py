@@ -5,6 +5,7 @@ hashes of its names, so neither depends on which process runs it, when, or besid
 """
 
 import json
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property, lru_cache
@@ -94,9 +95,10 @@ class TrialResult:
         test_score: score of the test fold after each epoch: accuracy from 0 to 1, or mean squared
             error.
         validation_score: the same of the validation part; empty where there is none.
-        seconds: duration of the training, a share of it if several were trained together.
-        epoch_seconds: mean duration of an epoch.
-        compile_seconds: time spent on compilation, not part of `seconds`.
+        seconds: its share of the time that it and those trained beside it took, so that shares
+            add up to the time of a whole run.
+        epoch_seconds: mean duration of an epoch, with all that were trained beside it.
+        compile_seconds: its share of the time spent on compilation, which `seconds` leaves out.
         device: where it was trained.
         versions: version of every installed package, of Python and of the package's own source.
         machine: processor, cores, memory, system and accelerator.
@@ -160,24 +162,31 @@ def run_trials(
     from clipgnn.training import ModelSpec, Recipe, train
 
     first = trials[0]
-    graphs = _graphs(first.dataset, device)
+    graphs = _graphs(first.dataset)
     recipe: dict[str, Any] = dict(first.recipe)
-    threads = torch.get_num_threads()
+    # TOML has no word for nothing.
+    parameters = {
+        key: None if value == "none" else value for key, value in first.parameters.items()
+    }
+    splits = [_split(trial, graphs.y) for trial in trials]
+    threads, began = torch.get_num_threads(), time.perf_counter()
     if device == "cpu":
         # Sums depend on the number of threads: one, everywhere, gives every executor the same.
         torch.set_num_threads(1)
     try:
         histories = train(
             graphs,
-            ModelSpec(first.model, first.parameters),
+            ModelSpec(first.model, parameters),
             Recipe(**recipe),
-            [_split(trial, graphs.y.cpu()) for trial in trials],
+            splits,
             [trial.random_seed("train") for trial in trials],
             device=device,
             deterministic=deterministic,
         )
     finally:
         torch.set_num_threads(threads)
+    compiling = max(history.compile_seconds for history in histories)
+    training = time.perf_counter() - began - compiling
     versions, machine = installed_versions(), this_machine(device)
     return [
         TrialResult(
@@ -185,9 +194,9 @@ def run_trials(
             train_loss=[float(value) for value in history.train_loss],
             test_score=[float(value) for value in history.test_score],
             validation_score=[float(value) for value in history.validation_score],
-            seconds=history.seconds,
+            seconds=training / len(trials),
             epoch_seconds=history.seconds / len(history.train_loss),
-            compile_seconds=history.compile_seconds,
+            compile_seconds=compiling / len(trials),
             device=device,
             versions=versions,
             machine=machine,
@@ -197,11 +206,11 @@ def run_trials(
 
 
 @lru_cache(maxsize=2)
-def _graphs(dataset: str, device: str) -> Any:
-    """A data set on its device, kept for the next trial of this process."""
+def _graphs(dataset: str) -> Any:
+    """A data set, kept for the next trial of this process; the same one for all, seed 0."""
     from clipgnn.graphs.datasets import load_dataset
 
-    return load_dataset(dataset.removeprefix(TU_PREFIX)).to(device)
+    return load_dataset(dataset.removeprefix(TU_PREFIX), seed=0)
 
 
 def _split(trial: Trial, y: Any) -> Any:

@@ -1,0 +1,38 @@
+"""The one seam to training: trials of the smoke test are really trained."""
+
+from dataclasses import fields
+
+import pytest
+
+from clipgnn.experiments import catalog
+from clipgnn.experiments.jobs import Job, attempt
+from clipgnn.experiments.reading import find_spec, read_spec
+from clipgnn.experiments.spec import Overrides
+from clipgnn.experiments.trial import run_trials
+
+training = pytest.importorskip("clipgnn.training")
+datasets = pytest.importorskip("clipgnn.graphs.datasets")
+
+
+def test_the_catalog_knows_the_data_sets_and_the_recipe():
+    assert set(catalog.DATASETS) == set(datasets.DATASET_NAMES)
+    recipe = {field.name: field.default for field in fields(training.Recipe)}
+    assert {key: rule.default for key, rule in catalog.RECIPE.items()} == recipe
+
+
+@pytest.mark.parametrize("protocol", ["gin", "fair"])
+def test_trials_are_trained(protocol):
+    spec = Overrides(protocol=protocol, models=["1-CLIP"])(read_spec(find_spec("smoke")))
+    trials = spec.trials()[:2]
+    outcome = attempt(run_trials, Job(tuple(trials)))
+    assert outcome.error == ""
+    for result in outcome.results:
+        assert len(result.train_loss) == len(result.test_score) == 2
+        assert all(0 <= score <= 1 for score in result.test_score)
+        assert len(result.validation_score) == (2 if protocol == "fair" else 0)
+        assert result.seconds > 0
+        assert result.versions["torch"]
+    # alone it is the same, to the last bit
+    [alone] = run_trials(trials[1:])
+    assert alone.train_loss == outcome.results[1].train_loss
+    assert alone.test_score == outcome.results[1].test_score
