@@ -6,6 +6,7 @@ run it: on the CPU a process of one thread for each core, a fold each; on a GPU 
 once. The two take turns, and the median of the rounds is kept.
 """
 
+import itertools
 import multiprocessing
 import statistics
 import time
@@ -105,7 +106,7 @@ def compare_on_gpu(
     engine = Engine(graphs, setting.spec(), recipe, splits, range(len(splits)), device)
     captured = Captured(engine, deterministic=deterministic)
     peer = _peer(graphs, splits[0], setting, device)
-    epochs = iter(range(setting.epochs))
+    epochs = itertools.cycle(range(setting.epochs))
 
     def our_epoch() -> None:
         epoch = next(epochs)

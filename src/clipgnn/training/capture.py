@@ -14,7 +14,7 @@ from torch import Tensor
 
 from clipgnn.training.engine import Engine
 
-WORTH_COMPILING = 5e10
+WORTH_COMPILING = 5e9
 """Numbers that a training passes through a layer's worth of activations, from which on compiling
 (about 20 seconds) saves more than it takes."""
 
