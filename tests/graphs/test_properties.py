@@ -3,6 +3,7 @@
 from itertools import combinations
 
 import networkx as nx
+import numpy as np
 import pytest
 import torch
 from torch_geometric.data import Data
@@ -50,10 +51,13 @@ def test_copies_of_a_class_are_the_circulant_graph_of_its_skip_length(graphs: li
 
 
 def test_no_two_classes_are_isomorphic(graphs: list[Data]) -> None:
-    for first, second in combinations(graphs[::COPIES], 2):
-        assert not nx.is_isomorphic(
-            to_networkx(first).to_undirected(), to_networkx(second).to_undirected()
-        )
+    """Isomorphic graphs have equal spectra; to search for an isomorphism takes long."""
+    spectra = [
+        np.linalg.eigvalsh(nx.to_numpy_array(to_networkx(data).to_undirected()))
+        for data in graphs[:: COPIES // 3]
+    ]
+    for (i, first), (j, second) in combinations(enumerate(spectra), 2):
+        assert np.allclose(first, second, atol=1e-6) is (i // 3 == j // 3)
 
 
 def test_copies_have_their_nodes_in_different_orders(graphs: list[Data]) -> None:

@@ -103,8 +103,8 @@ def test_dropout_keeps_the_expectation() -> None:
     model.train()
     torch.manual_seed(0)
     with torch.no_grad():
-        drawn = torch.stack([model(**arguments) for _ in range(400)])
-    deviation = drawn.std(0) / 400**0.5
+        drawn = torch.stack([model(**arguments) for _ in range(150)])
+    deviation = drawn.std(0) / 150**0.5
     assert bool(((drawn.mean(0) - expected).abs() < 5 * deviation + 1e-12).all())
     assert bool((deviation > 1e-4).any())
 
@@ -209,17 +209,16 @@ def test_rows_of_weights_for_colors(parameters: dict[str, Any], rows: int) -> No
     assert CLIP(3, 2, **parameters).layers[0].phi.first.weight.shape == (1, rows, 64)
 
 
-def test_every_weight_is_trained() -> None:
+def test_every_weight_matters() -> None:
+    """In evaluation: batch statistics take out again the biases that stand before them."""
     carried = {"weights": True, "edge_channels": 2, "graph_channels": 2}
     model = random_model(
         num_colorings="all", activation="tanh", directed=True, edge_channels=2, graph_channels=2
-    ).train()
+    ).eval()
     reached = gradients(model, model(**example_batch(**carried)))
     assert set(reached) == {name for name, _ in model.named_parameters()}
     for name, value in reached.items():
-        # A bias before batch normalisation is taken out again with the mean.
-        if not name.endswith("first.bias"):
-            assert bool(value.abs().max() > 1e-9), name
+        assert float(value.abs().max()) > 1e-6, name
 
 
 @pytest.mark.parametrize("num_colorings", [0, 1, 5, "all"])
