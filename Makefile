@@ -18,14 +18,14 @@ help:
 	@echo "make test       lint, then the test suite"
 	@echo "make lint       ruff, mypy, import-linter"
 	@echo "make format     let ruff rewrite the code"
-	@echo "make bench      how the cost grows with colorings, edges and layers"
+	@echo "make bench      speed against PyG, and how the cost grows"
 	@echo "make clean      remove caches and build outputs (make distclean: $(VENV) too)"
 
 demo: $(READY)
 	$(BIN)/clipgnn demo
 
-# Small products gain nothing from many threads, and two keep a shared machine usable.
-test: export OMP_NUM_THREADS := $(or $(OMP_NUM_THREADS),2)
+# Small products gain nothing from threads, and lose much where cores are shared.
+test: export OMP_NUM_THREADS := $(or $(OMP_NUM_THREADS),1)
 test: lint
 	$(BIN)/python -m pytest $(PYTEST_FLAGS)
 

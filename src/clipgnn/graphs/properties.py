@@ -169,10 +169,10 @@ def circular_skip_links(
     """
     _check_at_least(1, copies=copies, skip_lengths=len(skip_lengths))
     for skip in skip_lengths:
-        if not 2 <= skip < num_nodes / 2:
+        if not isinstance(skip, int) or not 2 <= skip < num_nodes / 2:
             raise InvalidParameterError(
-                f"A skip length must be from 2 to under half of the {num_nodes} nodes, or the "
-                f"graph is not 4-regular. Got {skip}."
+                f"A skip length must be an integer from 2 to under half of the {num_nodes} nodes, "
+                f"or the graph is not 4-regular. Got {skip}."
             )
     generator = torch.Generator().manual_seed(seed)
     edges = [

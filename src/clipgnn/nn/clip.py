@@ -276,13 +276,22 @@ class CLIP(nn.Module):
         moments: Moments | None = None
         if stream is None:
             best = run(graphs, None).amax(1)
-        elif stream.most <= self._at_once(graphs.num_nodes, whole=torch.is_grad_enabled()):
+        elif stream.most <= self._at_once(graphs, whole=torch.is_grad_enabled()):
             best = run(graphs, stream.everything()).amax(1)
         else:
             if self.training:
                 moments = {}
                 run(graphs, stream.sample(COLORINGS_MEASURED, generator))
-            best = streaming.maximum(run, graphs, stream, self._at_once, per_node=per_node)
+            inputs = [graphs.x, graphs.edges.weight, graphs.edges.attr, *self.layers.parameters()]
+            best = streaming.maximum(
+                run,
+                graphs,
+                stream,
+                self._at_once,
+                [tensor for tensor in inputs if tensor is not None],
+                moments,
+                per_node=per_node,
+            )
         return best.view(self.config.num_members, -1, self.config.hidden_channels)
 
     def _propagate(
@@ -302,14 +311,17 @@ class CLIP(nn.Module):
             x = layer(x, directions, moments, graphs.real_nodes)
         return x
 
-    def _at_once(self, num_nodes: int, *, whole: bool = False) -> int:
-        """Colorings of so many nodes to hold at a time: a part of them, or the whole."""
+    def _at_once(self, graphs: GraphBatch, *, whole: bool = False) -> int:
+        """Colorings of these graphs to hold at a time: a part of them, or the whole."""
         if self.config.colorings_at_once is not None:
             return self.config.colorings_at_once
         weight = self.readout.first.weight
         limits = LARGEST_ACTIVATION if whole else LARGEST_PART
         limit = limits["cpu" if weight.device.type == "cpu" else "other"]
-        return max(1, limit // (num_nodes * self.config.hidden_channels * weight.element_size()))
+        rows = graphs.num_nodes
+        if self.config.edge_channels:  # φ then has activations on edges
+            rows = max(rows, graphs.edges.pattern.row.numel())
+        return max(1, limit // (rows * self.config.hidden_channels * weight.element_size()))
 
     def _by_member(self, rows: GraphFeatures) -> Tensor:
         return rows[0] if self.config.num_members == 1 else rows

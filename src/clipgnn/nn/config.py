@@ -1,6 +1,7 @@
 """What a CLIP network is made of: its parameters, checked."""
 
 from dataclasses import dataclass, fields
+from numbers import Integral
 from typing import Any, Literal
 
 from clipgnn.coloring.codes import ColorCode, ColorCodeName
@@ -75,8 +76,9 @@ class CLIPConfig:
 
     def _check_integer(self, name: str, *, least: int, or_else: str = "") -> None:
         value = getattr(self, name)
-        if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
             raise self._error(name, f"an integer of at least {least} {or_else}".rstrip())
+        object.__setattr__(self, name, int(value))  # NumPy has integers of its own
 
     def _error(self, name: str, rule: str) -> InvalidParameterError:
         return InvalidParameterError(

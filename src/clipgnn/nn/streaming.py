@@ -1,21 +1,22 @@
 """The maximum over colorings when they are too many to hold: a part at a time.
 
-Without gradients it is a running maximum. With gradients, a first pass without them finds, for each
-graph and channel, the coloring that wins; a second pass runs the winners alone, and through them
-the gradient of the maximum flows, whose cost no longer depends on how many colorings there are.
+It is a running maximum. With gradients, a first pass without them finds, for each graph and
+channel, the coloring that wins; a second pass runs the winners alone, and through them the gradient
+of the maximum flows, whose cost no longer depends on how many colorings there are.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from math import inf
+from typing import Any
 
 import torch
 from torch import Tensor
-from torch.utils.checkpoint import checkpoint
+from torch.autograd.function import once_differentiable
 
-from clipgnn.coloring.stream import ColoringStream
-from clipgnn.errors import ClipGNNError
+from clipgnn.coloring.stream import ColoringStream, HeldColorings
 from clipgnn.graphs.batch import GraphBatch
+from clipgnn.nn.norm import Moments
 from clipgnn.shapes import Colorings
 
 Run = Callable[[GraphBatch, Colorings], Tensor]
@@ -39,14 +40,14 @@ class Part:
 
 
 def parts(
-    batch: GraphBatch, stream: ColoringStream, at_once: Callable[[int], int]
+    batch: GraphBatch, stream: ColoringStream, at_once: Callable[[GraphBatch], int]
 ) -> Iterator[Part]:
     """All colorings of all graphs; graphs whose colorings are used up drop out.
 
     Args:
         batch: the graphs.
         stream: their colorings.
-        at_once: how many colorings to take at a time for a number of nodes.
+        at_once: how many colorings of a batch to take at a time.
     """
     start = 0
     counts = stream.counts
@@ -56,7 +57,7 @@ def parts(
         still = counts > start
         if not torch.equal(still, graphs):
             graphs, remaining = still, batch.subset(still)
-        stop = min(stream.most, start + at_once(remaining.num_nodes))
+        stop = min(stream.most, start + at_once(remaining))
         yield Part(graphs, remaining, stream.part(graphs, start, stop))
         start = stop
 
@@ -65,7 +66,9 @@ def maximum(
     run: Run,
     batch: GraphBatch,
     stream: ColoringStream,
-    at_once: Callable[[int], int],
+    at_once: Callable[[GraphBatch], int],
+    inputs: Sequence[Tensor],
+    moments: Moments | None,
     *,
     per_node: bool,
 ) -> Tensor:
@@ -75,28 +78,93 @@ def maximum(
         run: the network.
         batch: the graphs.
         stream: their colorings.
-        at_once: how many colorings to take at a time for a number of nodes.
+        at_once: how many colorings of a batch to take at a time.
+        inputs: all tensors `run` depends on that may need a gradient, but for the moments.
+        moments: the statistics it uses, if they were measured.
         per_node: whether a row is a node. Nodes have too many winning colorings for a pass of
-            their own: with gradients, each part is computed anew on the way back instead.
+            their own: with gradients, all parts are computed anew on the way back instead.
     """
-    all_parts = parts(batch, stream, at_once)
     if torch.is_grad_enabled() and not per_node:
-        winning = _winners(run, batch, all_parts)
-        chunks = winning.split(at_once(batch.num_nodes))
-        values = [_maximum_of(run, batch, chunk, recompute=len(chunks) > 1) for chunk in chunks]
-        return torch.stack(values).amax(0)
-    graph_of_row = batch.graph_of_node if per_node else torch.arange(batch.num_graphs)
-    graph_of_row = graph_of_row.to(batch.graph_of_node.device)
-    best: Tensor | None = None
-    for part in all_parts:
-        value = _maximum_of(run, part.batch, part.colorings, recompute=True)
-        if best is None:
-            best = value.new_full((graph_of_row.numel(), value.shape[1]), -inf)
-        rows = part.graphs[graph_of_row].nonzero()[:, 0]
-        best = best.index_copy(0, rows, torch.maximum(best[rows], value))
-    if best is None:
-        raise ClipGNNError("A stream of colorings must not be empty.")
-    return best
+        winning = _winners(run, batch, parts(batch, stream, at_once))
+        stream = HeldColorings(winning, batch.graph_of_node, batch.num_graphs)
+        if stream.most <= at_once(batch):
+            return run(batch, winning).amax(1)
+    graphs = torch.arange(batch.num_graphs, device=batch.graph_of_node.device)
+    program = _Program(
+        run=run,
+        parts=lambda: parts(batch, stream, at_once),
+        graph_of_row=batch.graph_of_node if per_node else graphs,
+        inputs=[tensor for tensor in inputs if tensor.requires_grad],
+        moments={} if moments is None else moments,
+    )
+    flat = [tensor for pair in program.moments.values() for tensor in pair]
+    return _PartwiseMaximum.apply(program, *flat, *program.inputs)  # type: ignore[no-untyped-call]
+
+
+@dataclass(frozen=True)
+class _Program:
+    """What to compute part by part, forth and, with gradients, back."""
+
+    run: Run
+    parts: Callable[[], Iterator[Part]]
+    graph_of_row: Tensor
+    inputs: list[Tensor]
+    moments: Moments
+
+    def rows(self, part: Part) -> Tensor:
+        """The rows of the result that a part speaks of."""
+        return part.graphs[self.graph_of_row]
+
+
+class _PartwiseMaximum(torch.autograd.Function):
+    """A running maximum that keeps nothing of its parts: the way back computes them anew."""
+
+    @staticmethod
+    def forward(ctx: Any, program: _Program, *inputs: Tensor) -> Tensor:
+        best = winner = torch.empty(0)
+        for number, part in enumerate(program.parts()):
+            value = program.run(part.batch, part.colorings).amax(1)
+            rows = program.rows(part)
+            if number == 0:
+                best = value.new_full((rows.numel(), value.shape[1]), -inf)
+                winner = torch.zeros_like(best, dtype=torch.int32)
+            better = value > best[rows]
+            best[rows] = torch.where(better, value, best[rows])
+            winner[rows] = torch.where(better, number, winner[rows])
+        ctx.program = program
+        ctx.save_for_backward(winner)
+        return best
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+        program: _Program = ctx.program
+        (winner,) = ctx.saved_tensors
+        measured = dict(program.moments)
+        alone = {
+            norm: (mean.detach().requires_grad_(), variance.detach().requires_grad_())
+            for norm, (mean, variance) in measured.items()
+        }
+        inputs = [tensor for pair in alone.values() for tensor in pair] + program.inputs
+        totals = [torch.zeros_like(tensor) for tensor in inputs]
+        program.moments.update(alone)
+        try:
+            with torch.enable_grad():
+                for number, part in enumerate(program.parts()):
+                    rows = program.rows(part)
+                    won = torch.where(winner[rows] == number, grad[rows], 0)
+                    value = program.run(part.batch, part.colorings).amax(1)
+                    # Parts may share a smaller batch, whose making must stay differentiable.
+                    found = torch.autograd.grad(
+                        value, inputs, won, allow_unused=True, retain_graph=True
+                    )
+                    del value
+                    for total, gradient in zip(totals, found, strict=True):
+                        if gradient is not None:
+                            total += gradient
+        finally:
+            program.moments.update(measured)
+        return None, *totals
 
 
 @torch.no_grad()
@@ -119,14 +187,3 @@ def _winners(run: Run, batch: GraphBatch, all_parts: Iterator[Part]) -> Coloring
         nodes = part.graphs[batch.graph_of_node]
         winning[:, nodes] = torch.where(better[graph_of_node].t(), candidate, winning[:, nodes])
     return winning
-
-
-def _maximum_of(run: Run, batch: GraphBatch, colorings: Colorings, *, recompute: bool) -> Tensor:
-    """The maximum over some colorings; if told to, what lies between is not kept for gradients."""
-
-    def evaluate() -> Tensor:
-        return run(batch, colorings).amax(1)
-
-    if not recompute or not torch.is_grad_enabled():
-        return evaluate()
-    return checkpoint(evaluate, use_reentrant=False, preserve_rng_state=False)

@@ -79,7 +79,7 @@ class Engine:
         self.validation_parts = self._parts([split.validation for split in splits])
         self.optimizer = torch.optim.Adam(
             self.model.parameters(),
-            lr=torch.tensor(recipe.learning_rate, device=device)
+            lr=torch.tensor(recipe.learning_rate, dtype=torch.float32, device=device)
             if device.type == "cuda"
             else recipe.learning_rate,
             capturable=device.type == "cuda",
