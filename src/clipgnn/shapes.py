@@ -12,14 +12,10 @@ Types are checked at run time under pytest only. Public functions take plain ten
 caller got wrong there is answered by clipgnn's own errors.
 """
 
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float, Int
 from torch import Tensor
 
-NodeMask = Bool[Tensor, "nodes"]
-NodeIndices = Int[Tensor, "nodes"]
 Colorings = Int[Tensor, "colorings nodes"]
-Counts = Float[Tensor, "graphs"]
 MemberRows = Float[Tensor, "members rows channels"]
 NodeFeatures = Float[Tensor, "members nodes colorings channels"]
-EdgeFeatures = Float[Tensor, "members edges colorings channels"]
 GraphFeatures = Float[Tensor, "members graphs channels"]

@@ -12,6 +12,7 @@ from safetensors import safe_open
 from tests.nn.examples import example_batch, random_model
 
 from clipgnn import CLIP, load, save
+from clipgnn.errors import InvalidParameterError
 from clipgnn.nn import files
 
 MODELS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
@@ -146,4 +147,18 @@ def test_a_write_that_fails_half_way_leaves_the_earlier_file(
 def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match="nowhere"):
         save(random_model(num_colorings=2), tmp_path / "nowhere" / "model")
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_compiled_model_is_saved_as_the_model_it_is(tmp_path: Path) -> None:
+    model = random_model(num_colorings=2)
+    save(torch.compile(model), tmp_path / "model")
+    loaded = load(tmp_path / "model")
+    assert all(torch.equal(loaded.state_dict()[name], v) for name, v in model.state_dict().items())
+
+
+@pytest.mark.usefixtures("without_shape_checks")
+def test_other_modules_are_not_saved(tmp_path: Path) -> None:
+    with pytest.raises(InvalidParameterError, match="Only CLIP models"):
+        save(torch.nn.Linear(1, 1), tmp_path / "model")
     assert os.listdir(tmp_path) == []

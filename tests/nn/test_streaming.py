@@ -147,7 +147,9 @@ def test_the_maximum_is_over_every_coloring(
     stream = make(batch)
     expected = Recorder()(batch, stream.everything()).amax(1)
     with torch.set_grad_enabled(with_gradients):
-        result = streaming.maximum(run, batch, stream, lambda _: size, [], None, per_node=False)
+        result = streaming.maximum(
+            run, batch, stream, lambda _: size, [], {}, per_node=False, winners_at_once=2
+        )
     assert torch.equal(result, expected)
     assert max(run.colorings) <= size
 
@@ -176,7 +178,9 @@ def test_parts_hold_every_coloring_of_every_graph(size: int) -> None:
 
 def test_graphs_drop_out_when_their_colorings_are_used_up() -> None:
     batch, run = example(), Recorder()
-    streaming.maximum(run, batch, all_stream(batch), lambda _: 2, [], None, per_node=False)
+    streaming.maximum(
+        run, batch, all_stream(batch), lambda _: 2, [], {}, per_node=False, winners_at_once=2
+    )
     # All 13 nodes, then the graphs with 24 and 4 colorings, then the one with 24.
     assert run.nodes[: MOST_COLORINGS // 2] == [13, 9] + [4] * 10
 
@@ -186,7 +190,14 @@ def test_parts_grow_as_graphs_drop_out() -> None:
     with torch.no_grad():
         stream = all_stream(batch)
         streaming.maximum(
-            run, batch, stream, lambda part: max(1, 40 // part.num_nodes), [], None, per_node=False
+            run,
+            batch,
+            stream,
+            lambda part: max(1, 40 // part.num_nodes),
+            [],
+            {},
+            per_node=False,
+            winners_at_once=2,
         )
     assert run.nodes == [13, 9, 4, 4]
     assert run.colorings == [3, 4, 10, 7]

@@ -214,3 +214,42 @@ def test_it_learns() -> None:
         optimizer.step()
         losses.append(float(loss.detach()))
     assert losses[-1] < 0.5 * losses[0]
+
+
+@pytest.mark.parametrize("method", ["embed", "embed_nodes"])
+@pytest.mark.parametrize("training", [True, False])
+def test_the_mode_at_the_way_back_does_not_matter(method: str, training: bool) -> None:
+    """What the way back computes anew is what was computed on the way there."""
+    arguments = example_batch()
+    found = []
+    for switched in (False, True):
+        model = random_model(num_colorings="all", hidden_channels=8, colorings_at_once=3)
+        model.train(training)
+        generator = torch.Generator().manual_seed(1)
+        result = getattr(model, method)(**arguments, generator=generator)
+        if switched:
+            model.train(not training)
+        result.square().sum().backward()
+        found.append([p.grad.clone() for p in model.layers.parameters()])
+    for one, other in zip(*found, strict=True):
+        torch.testing.assert_close(one, other)
+    assert any(gradient.abs().max() > 1e-6 for gradient in found[0])
+
+
+def test_few_colorings_of_many_nodes_are_not_searched_for_winners() -> None:
+    """With as many colorings as channels or fewer, a search costs more than it saves."""
+    model = CLIP(1, 2, hidden_channels=32, num_layers=1, num_colorings=16, num_colors=20)
+    passes: list[int] = []
+    propagate = model._propagate
+
+    def counted(graphs: Any, colorings: Any, moments: Any) -> Any:
+        passes.append(colorings.shape[0])
+        return propagate(graphs, colorings, moments)
+
+    model._propagate = counted
+    nodes = 20 * 1000
+    batch = torch.arange(nodes) // 20
+    ring = torch.arange(nodes).view(-1, 20)
+    edge_index = torch.stack([ring.flatten(), ring.roll(1, 1).flatten()])
+    model(torch.ones(nodes, 1), edge_index, batch).sum().backward()
+    assert passes == [16]

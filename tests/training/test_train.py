@@ -8,7 +8,7 @@ import pytest
 import torch
 from tests.training.examples import rings, some_graphs
 
-from clipgnn.errors import InvalidParameterError
+from clipgnn.errors import InvalidColoringError, InvalidParameterError
 from clipgnn.training import History, ModelSpec, Recipe, Split, train
 from clipgnn.training.engine import Engine, num_steps
 from clipgnn.training.loop import train_together
@@ -186,3 +186,24 @@ def test_splits_that_cannot_be_trained() -> None:
 def test_recipes_that_make_no_sense(wrong: dict[str, Any]) -> None:
     with pytest.raises(InvalidParameterError, match=next(iter(wrong))):
         Recipe(**wrong)
+
+
+@pytest.mark.usefixtures("double")
+def test_evaluation_in_parts_does_not_depend_on_who_is_there(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("clipgnn.training.engine.EVALUATED_ROWS", 60)
+    graphs, recipe = some_graphs(41), Recipe(epochs=3, batch_size=8)
+    splits, seeds = _folds(5, 41), [5, 6, 7, 8, 9]
+    engine = Engine(graphs, CLIP4, recipe, splits, seeds, torch.device("cpu"))
+    assert len(engine.test_parts) > 1
+    together = train_together(engine)
+    for one, other in zip(train(graphs, CLIP4, recipe, splits, seeds), together, strict=True):
+        assert one.test_score == pytest.approx(other.test_score, abs=1e-12)
+
+
+@pytest.mark.parametrize("code", ["one-hot", "binary"])
+def test_too_few_colors_for_the_data_are_refused(code: str) -> None:
+    spec = ModelSpec("clip", {**CLIP4.parameters, "num_colors": 2, "color_code": code})
+    with pytest.raises(InvalidColoringError, match="num_colors"):
+        train(rings(12), spec, Recipe(epochs=1), _folds(3, 12)[:1], [0])

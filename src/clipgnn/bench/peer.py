@@ -111,12 +111,10 @@ class Peer:
         self.train_loader = DataLoader(chosen, batch_size=batch_size, shuffle=True)
         self.test_loader = DataLoader(held_out, batch_size=batch_size)
 
-    def epoch(self, steps: int | None = None) -> float:
-        """Train an epoch (or only so many steps of it) and test; the accuracy."""
+    def epoch(self) -> float:
+        """Train an epoch and test; the accuracy."""
         self.model.train()
-        for number, batch in enumerate(self.train_loader):
-            if steps is not None and number >= steps:
-                return 0.0
+        for batch in self.train_loader:
             batch = batch.to(self.device)
             self.optimizer.zero_grad()
             functional.cross_entropy(self.model(batch), batch.y).backward()

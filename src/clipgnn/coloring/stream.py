@@ -61,7 +61,7 @@ class HeldColorings:
         return self.colorings[start:stop, graphs[self.graph_of_node]]
 
     def sample(self, size: int, generator: torch.Generator | None) -> Colorings:
-        """The first of them: they were drawn at random."""
+        """The first of them: where they were drawn, they were drawn at random."""
         return self.colorings[:size]
 
 

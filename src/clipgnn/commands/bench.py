@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 import clipgnn
+from clipgnn.errors import DatasetNotFoundError, InvalidParameterError
 
 
 def bench(
@@ -41,8 +42,11 @@ def bench(
 
     from clipgnn.bench import scaling as growth
     from clipgnn.bench.speed import Setting, compare_on_cpu, compare_on_gpu
-    from clipgnn.errors import DatasetNotFoundError
 
+    if device != "cpu" and not (device.startswith("cuda") and torch.cuda.is_available()):
+        raise InvalidParameterError(
+            f"The device must be cpu, or cuda on a machine with a GPU. Got {device!r}."
+        )
     console = Console(highlight=False)
     settings = [Setting(name) for name in names or ("MUTAG", "IMDB-MULTI", "PROTEINS")]
     if device != "cpu" and not names:
@@ -65,6 +69,8 @@ def bench(
                     setting, root=root, rounds=rounds, seconds=seconds, deterministic=deterministic
                 )
         except DatasetNotFoundError as error:
+            if names:
+                raise
             typer.echo(f"{setting.dataset} is left out: {error}", err=True)
             continue
         ours, peer = statistics.median(found.ours), statistics.median(found.peer)

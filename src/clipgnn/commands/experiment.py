@@ -166,10 +166,8 @@ def _run(
     on_gpu = device.startswith("cuda")
     work = partial(trial.run_trials, device=device, deterministic=deterministic)
     messages = Console(stderr=True, highlight=False)
+    executor = executor_named(executor_name, work, workers=workers, address=address, on_gpu=on_gpu)
     with Store(path, create=True) as store:
-        executor = executor_named(
-            executor_name, work, workers=workers, address=address, on_gpu=on_gpu
-        )
         try:
             # What libraries print (Ray, of nodes that die) must not get into the table.
             with (

@@ -9,6 +9,8 @@ from hashlib import sha256
 from importlib.metadata import distributions
 from pathlib import Path
 
+from clipgnn import __version__
+
 
 @cache
 def installed_versions() -> Mapping[str, str]:
@@ -18,6 +20,7 @@ def installed_versions() -> Mapping[str, str]:
         for distribution in distributions()
         if (name := distribution.metadata["Name"])
     }
+    versions.setdefault("clipgnn", __version__)  # where it runs from its source
     versions["python"] = platform.python_version()
     versions["clipgnn-source"] = source_hash()
     torch = sys.modules.get("torch")

@@ -18,7 +18,7 @@ from clipgnn.nn.aggregation import Aggregation
 from clipgnn.nn.checks import check_colorings, check_graph_attributes, check_readable
 from clipgnn.nn.config import CLIPConfig
 from clipgnn.nn.features import ColoredAttributes, Hidden
-from clipgnn.nn.norm import Moments
+from clipgnn.nn.norm import BatchNorm, Moments
 from clipgnn.nn.readout import Readout, each_node, sum_nodes
 from clipgnn.shapes import Colorings, GraphFeatures
 
@@ -50,11 +50,13 @@ class CLIP(nn.Module):
     Differs from the paper: batch normalisation inside the MLPs (the paper names none; without it
     its property tasks are not learned), and no output bias in φ (see `Aggregation`).
 
-    **Many colorings.** More colorings than fit in memory are streamed with a running maximum. In
-    training, gradients flow through the winning colorings only, as they do through any maximum.
-    Batch statistics are then those of 16 random colorings of every graph of the batch: they are
-    measured first, with their gradients, used for all colorings alike, and entered into the
-    running averages once. Without streaming they are those of all colorings used.
+    **Many colorings.** Where a single activation would take over 4 MB in evaluation or 32 MB in
+    training (512 MB off the CPU), colorings are streamed with a running maximum; in training only
+    if they are also more than `hidden_channels`. Gradients then flow through the winning colorings
+    only, as they do through any maximum. Batch statistics are those of 16 random colorings of
+    every graph of the batch (the first 16 of those passed in): they are measured first, with their
+    gradients, used for all colorings alike, and entered into the running averages once. Without
+    streaming they are those of all colorings used.
 
     Args:
         in_channels: channels of the node attributes, or how many integer labels there are.
@@ -174,7 +176,9 @@ class CLIP(nn.Module):
             edge_weight: `[edges]`, factors in the sums over neighbors.
             edge_attr: `[edges, edge_channels]`.
             graph_attr: `[graphs, graph_channels]`.
-            colorings: `[colorings, nodes]` to use instead of drawing them.
+            colorings: `[colorings, nodes]` to use instead of drawing them. Any colors the model
+                knows are taken; that nodes with identical attributes have distinct ones is up to
+                the caller.
             generator: source of the random colorings; torch's global one without it.
             batch_size: number of graphs, where the last ones may have no nodes.
 
@@ -267,20 +271,20 @@ class CLIP(nn.Module):
         per_node: bool = False,
     ) -> GraphFeatures:
         """The maximum over colorings, of graphs' sums or of nodes: `[members, rows, channels]`."""
+        moments: Moments | None = None
 
         def run(part: GraphBatch, colors: Colorings | None) -> Tensor:
             hidden = self._propagate(part, colors, moments)
             rows = each_node(hidden) if per_node else sum_nodes(hidden, part.membership())
             return rows.flatten(0, 1)
 
-        moments: Moments | None = None
         if stream is None:
             best = run(graphs, None).amax(1)
-        elif stream.most <= self._at_once(graphs, whole=torch.is_grad_enabled()):
+        elif stream.most <= self._held(graphs):
             best = run(graphs, stream.everything()).amax(1)
         else:
-            if self.training:
-                moments = {}
+            moments = self._statistics()
+            if self.training and self.config.norm is not None:
                 run(graphs, stream.sample(COLORINGS_MEASURED, generator))
             inputs = [graphs.x, graphs.edges.weight, graphs.edges.attr, *self.layers.parameters()]
             best = streaming.maximum(
@@ -291,6 +295,7 @@ class CLIP(nn.Module):
                 [tensor for tensor in inputs if tensor is not None],
                 moments,
                 per_node=per_node,
+                winners_at_once=self._at_once(graphs, whole=True),
             )
         return best.view(self.config.num_members, -1, self.config.hidden_channels)
 
@@ -310,6 +315,30 @@ class CLIP(nn.Module):
         for layer in others:
             x = layer(x, directions, moments, graphs.real_nodes)
         return x
+
+    def _statistics(self) -> Moments:
+        """What a stream normalises with: nothing yet in training, the running averages otherwise.
+
+        They are copied, so that a gradient computed later is that of what was computed now.
+        """
+        if self.training:
+            return {}
+        return {
+            norm: (norm.running_mean.clone(), norm.running_var.clone())
+            for norm in self.layers.modules()
+            if isinstance(norm, BatchNorm)
+        }
+
+    def _held(self, graphs: GraphBatch) -> int:
+        """Colorings up to which nothing is streamed.
+
+        Winners are as many as channels: with gradients, fewer colorings are not worth a search.
+        """
+        learning = torch.is_grad_enabled() or self.training
+        held = self._at_once(graphs, whole=learning)
+        if learning and self.config.colorings_at_once is None:
+            return max(held, self.config.hidden_channels)
+        return held
 
     def _at_once(self, graphs: GraphBatch, *, whole: bool = False) -> int:
         """Colorings of these graphs to hold at a time: a part of them, or the whole."""
@@ -372,8 +401,10 @@ class CLIP(nn.Module):
     ) -> ColoringStream:
         groups = color_groups(graphs.x, graphs.graph_of_node)
         partition = Partition.of(groups, graphs.graph_of_node, graphs.num_graphs)
-        self.code.check(int(partition.sizes.max()))
         if how_many == "all":
-            return AllColorings(partition)
+            everything = AllColorings(partition)
+            self.code.check(int(partition.sizes.max()))
+            return everything
+        self.code.check(int(partition.sizes.max()))
         drawn = sample_from_partition(partition, how_many, generator)
         return HeldColorings(drawn, graphs.graph_of_node, graphs.num_graphs)

@@ -11,7 +11,7 @@ from pathlib import Path
 import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save as to_bytes
-from torch import Tensor
+from torch import Tensor, nn
 
 from clipgnn.errors import InvalidParameterError, ModelFileError
 from clipgnn.nn.clip import CLIP
@@ -20,13 +20,19 @@ from clipgnn.nn.config import CLIPConfig
 _FORMAT = "clipgnn.CLIP/1"
 
 
-def save(model: CLIP, path: str | os.PathLike[str]) -> None:
+def save(model: nn.Module, path: str | os.PathLike[str]) -> None:
     """Write a model to one file, whole or not at all.
 
     Args:
-        model: the model; its device does not matter.
+        model: the model, compiled or not; its device does not matter.
         path: the file, by custom named `….safetensors`. One that is there is replaced.
+
+    Raises:
+        InvalidParameterError: if it is not a CLIP model.
     """
+    model = getattr(model, "_orig_mod", model)  # what torch.compile wraps
+    if not isinstance(model, CLIP):
+        raise InvalidParameterError(f"Only CLIP models can be saved. Got {type(model).__name__}.")
     tensors = {name: value.detach().cpu() for name, value in model.state_dict().items()}
     metadata = {"format": _FORMAT, "config": json.dumps(asdict(model.config))}
     target = Path(path)
@@ -77,8 +83,8 @@ def load(path: str | os.PathLike[str]) -> CLIP:
             name for name in shapes.keys() | found.keys() if shapes.get(name) != found.get(name)
         )
         raise ModelFileError(
-            f"The weights in {target} must fit its configuration. {wrong[0]!r} should have shape "
-            f"{shapes.get(wrong[0])}. Got {found.get(wrong[0])}."
+            f"The weights in {target} must fit its configuration. {wrong[0]!r} should be "
+            f"{shapes.get(wrong[0], 'absent')}. It is {found.get(wrong[0], 'absent')}."
         )
     dtypes = {value.dtype for value in tensors.values()}
     if len(dtypes) != 1 or not all(dtype.is_floating_point for dtype in dtypes):

@@ -43,17 +43,17 @@ class BatchNorm(nn.Module):
 
         Args:
             x: the rows.
-            moments: while training, a record of statistics. A layer that finds itself in it uses
-                what is there; one that does not measures its rows and enters the result.
+            moments: a record of statistics. A layer that finds itself in it uses what is there;
+                in training, one that does not measures its rows and enters the result.
             real: which rows statistics are taken from; all without it.
 
         Raises:
             InvalidGraphError: while training on a single row, which has no variance.
         """
-        if not self.training:
-            return self._normalise(x, self.running_mean, self.running_var)
         if moments is not None and self in moments:
             return self._normalise(x, *moments[self])
+        if not self.training:
+            return self._normalise(x, self.running_mean, self.running_var)
         if x.shape[1] == 0:
             return x
         if x.shape[1] == 1:

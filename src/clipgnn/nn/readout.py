@@ -31,7 +31,7 @@ def sum_nodes(
 
 def each_node(x: Hidden) -> NodeFeatures:
     """The features of each node under each coloring."""
-    rows = affine(x.activations.flatten(1, 2), x.last.weight, x.last.bias)
+    rows = x.last(x.activations.flatten(1, 2))
     return rows.view(*x.activations.shape[:3], -1)
 
 

@@ -1,7 +1,7 @@
 """Sums over neighbors: one sparse product for all colorings and channels at once.
 
-Registered as an operator, so that `torch.compile` and `torch.export` take it as one node. The
-order of summation is the order of the entries in a row, so results do not change from run to run.
+Registered as an operator, so that `torch.compile` and `torch.export` take it as one node. On the
+CPU the order of summation is that of the entries in a row: results do not change from run to run.
 """
 
 from typing import Any

@@ -68,9 +68,10 @@ def maximum(
     stream: ColoringStream,
     at_once: Callable[[GraphBatch], int],
     inputs: Sequence[Tensor],
-    moments: Moments | None,
+    moments: Moments,
     *,
     per_node: bool,
+    winners_at_once: int,
 ) -> Tensor:
     """The maximum over all colorings, `[rows, channels]`, in bounded memory.
 
@@ -80,14 +81,15 @@ def maximum(
         stream: their colorings.
         at_once: how many colorings of a batch to take at a time.
         inputs: all tensors `run` depends on that may need a gradient, but for the moments.
-        moments: the statistics it uses, if they were measured.
+        moments: the statistics it uses.
         per_node: whether a row is a node. Nodes have too many winning colorings for a pass of
             their own: with gradients, all parts are computed anew on the way back instead.
+        winners_at_once: how many winning colorings may be held with their gradients.
     """
     if torch.is_grad_enabled() and not per_node:
         winning = _winners(run, batch, parts(batch, stream, at_once))
         stream = HeldColorings(winning, batch.graph_of_node, batch.num_graphs)
-        if stream.most <= at_once(batch):
+        if stream.most <= winners_at_once:
             return run(batch, winning).amax(1)
     graphs = torch.arange(batch.num_graphs, device=batch.graph_of_node.device)
     program = _Program(
@@ -95,7 +97,7 @@ def maximum(
         parts=lambda: parts(batch, stream, at_once),
         graph_of_row=batch.graph_of_node if per_node else graphs,
         inputs=[tensor for tensor in inputs if tensor.requires_grad],
-        moments={} if moments is None else moments,
+        moments=moments,
     )
     flat = [tensor for pair in program.moments.values() for tensor in pair]
     return _PartwiseMaximum.apply(program, *flat, *program.inputs)  # type: ignore[no-untyped-call]

@@ -61,7 +61,7 @@ class Captured:
             engine.step(loss())
 
         engine.model.train()
-        self._step = _record(step, WARM_UP_STEPS)
+        self._step = _record(step, WARM_UP_STEPS, before=engine.step_number.zero_)
         engine.model.eval()
         self._test, self.tested = _record_score(engine, engine.test_parts)
         self._validate, self.validated = _record_score(engine, engine.validation_parts)
@@ -97,12 +97,16 @@ def _record_score(
     return _record(evaluate, 1), scores
 
 
-def _record(program: Callable[[], None], warm_up: int) -> torch.cuda.CUDAGraph:
+def _record(
+    program: Callable[[], None], warm_up: int, before: Callable[[], object] = lambda: None
+) -> torch.cuda.CUDAGraph:
     side = torch.cuda.Stream()
     side.wait_stream(torch.cuda.current_stream())
     with torch.cuda.stream(side):
         for _ in range(warm_up):
+            before()
             program()
+        before()
     torch.cuda.current_stream().wait_stream(side)
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):

@@ -20,8 +20,8 @@ from clipgnn.graphs.padded import Assembler, PaddedBatch
 from clipgnn.training.models import Members, ModelSpec, build_members, colorings_of, groups_of
 from clipgnn.training.recipe import Recipe, Split
 
-EVALUATED_AT_ONCE = 2**24
-"""Largest activation, in numbers, of an evaluation; more graphs are taken in turns."""
+EVALUATED_ROWS = 2**18
+"""Nodes times colorings that a member evaluates at once; more graphs are taken in turns."""
 
 
 class Engine:
@@ -55,7 +55,6 @@ class Engine:
             )
         graphs = graphs.to(device)
         groups = groups_of(graphs)
-        self.spec = spec
         self.recipe = recipe
         self.device = device
         self.assembler = Assembler(graphs, groups)
@@ -63,7 +62,7 @@ class Engine:
         model = build_members(spec, graphs, groups, classes, seeds)
         self.model: nn.Module = model.to(device)
         self.num_colorings = colorings_of(model)
-        self.hidden = int(spec.parameters.get("hidden_channels") or 64)
+        self.mean_nodes = graphs.x.shape[0] / len(graphs)
         self.y = torch.cat([graphs.y, graphs.y[:1]])
         self.seeds = torch.tensor([_signed(seed) for seed in seeds], device=device)
         self.train_graphs = self._padded([split.train for split in splits])
@@ -92,10 +91,10 @@ class Engine:
         return self.seeds.numel()
 
     def work(self) -> float:
-        """Numbers in all activations of the whole training, one for each layer."""
-        layers = int(self.spec.parameters.get("num_layers") or 3)
+        """About how many numbers the whole training passes through."""
+        weights = sum(parameter[0].numel() for parameter in self.model.parameters())
         rows = self.num_members * self.room * max(1, self.num_colorings)
-        return float(rows) * self.hidden * layers * self.steps * self.recipe.epochs
+        return float(rows) * math.sqrt(weights) * self.steps * self.recipe.epochs
 
     def shuffle(self, epoch: int) -> None:
         """Put the training graphs in the order of an epoch."""
@@ -209,13 +208,12 @@ class Engine:
         graphs = self._padded(sets)
         if graphs.shape[1] == 0:
             return []
-        per_graph = self.assembler.room_for(graphs) / graphs.shape[1]
-        numbers = per_graph * self.num_members * max(1, self.num_colorings) * self.hidden
-        at_once = max(1, int(EVALUATED_AT_ONCE * (16 if graphs.is_cuda else 1) / numbers))
-        parts = math.ceil(graphs.shape[1] / at_once)
+        # Not by who else is there: colorings hang on a part's number and the places in it.
+        rows = self.mean_nodes * max(1, self.num_colorings)
+        at_once = max(1, int(EVALUATED_ROWS / rows))
         return [
             (part.contiguous(), self.assembler.room_for(part))
-            for part in graphs.tensor_split(parts, dim=1)
+            for part in graphs.split(at_once, dim=1)
         ]
 
 

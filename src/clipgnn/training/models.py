@@ -7,6 +7,7 @@ from typing import Protocol, cast, runtime_checkable
 import torch
 from torch import Tensor, nn
 
+from clipgnn.coloring.codes import ColorCode
 from clipgnn.coloring.groups import Partition, color_groups
 from clipgnn.errors import InvalidParameterError, suggestion
 from clipgnn.graphs.packed import PackedGraphs
@@ -74,14 +75,7 @@ def _build_clip(
     out_channels: int,
     num_members: int,
 ) -> nn.Module:
-    given_by_data = (
-        "in_channels",
-        "out_channels",
-        "num_members",
-        "edge_channels",
-        "graph_channels",
-    )
-    known = [item.name for item in fields(CLIPConfig) if item.name not in given_by_data]
+    known = [item.name for item in fields(CLIPConfig) if item.name not in _NOT_TO_CHOOSE]
     for key in parameters:
         if key not in known:
             raise InvalidParameterError(
@@ -102,8 +96,16 @@ def _build_clip(
             "num_members": num_members,
         }
     )
+    if config.num_colorings:
+        ColorCode(config.color_code, config.num_colors).check(largest)
     return CLIP.from_config(config)
 
+
+_NOT_TO_CHOOSE = (
+    *("in_channels", "out_channels", "num_members", "edge_channels", "graph_channels"),
+    "colorings_at_once",
+)
+"""Parameters of CLIP that the data and the training decide."""
 
 Builder = Callable[[Mapping[str, Parameter], PackedGraphs, Tensor, int, int], nn.Module]
 BUILDERS: dict[str, Builder] = {"clip": _build_clip}

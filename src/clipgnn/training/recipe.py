@@ -37,7 +37,7 @@ class Recipe:
                 continue
             if isinstance(value, bool) or not isinstance(value, int) or value < 1:
                 raise self._error(name, "an integer of at least 1")
-        if not isinstance(self.learning_rate, float) or not self.learning_rate > 0:
+        if not isinstance(self.learning_rate, int | float) or not self.learning_rate > 0:
             raise self._error("learning_rate", "a positive number")
         if self.loss not in ("cross-entropy", "squared-error"):
             raise self._error("loss", '"cross-entropy" or "squared-error"')

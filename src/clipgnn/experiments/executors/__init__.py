@@ -53,7 +53,7 @@ def executor_named(
     """
     if name not in EXECUTORS:
         raise InvalidParameterError(
-            f"The executor must be of {', '.join(EXECUTORS)}. Got {name!r}."
+            f"The executor must be one of {', '.join(EXECUTORS)}. Got {name!r}."
             f"{suggestion(name, EXECUTORS)}"
         )
     if address is not None and name != "ray":
