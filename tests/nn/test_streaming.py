@@ -148,7 +148,7 @@ def test_the_maximum_is_over_every_coloring(
     expected = Recorder()(batch, stream.everything()).amax(1)
     with torch.set_grad_enabled(with_gradients):
         result = streaming.maximum(
-            run, batch, stream, lambda _: size, [], {}, per_node=False, winners_at_once=2
+            run, batch, stream, lambda _: size, [], {}, per_node=False, winners_at_once=size
         )
     assert torch.equal(result, expected)
     assert max(run.colorings) <= size
