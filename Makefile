@@ -14,7 +14,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 .DELETE_ON_ERROR:
 
 help:
-	@echo "make demo       what CLIP can do, in about two minutes"
+	@echo "make demo       what CLIP can do, in a minute"
 	@echo "make test       lint, then the test suite"
 	@echo "make lint       ruff, mypy, import-linter"
 	@echo "make format     let ruff rewrite the code"

@@ -13,7 +13,7 @@ def demo(
     output: Annotated[
         Path, typer.Option("--output", "-o", help="Where to write the picture (PNG, PDF or SVG).")
     ] = Path("clipgnn-demo.png"),
-    epochs: Annotated[int, typer.Option(min=1, help="Epochs to train each network.")] = 400,
+    epochs: Annotated[int, typer.Option(min=1, help="Epochs to train each network.")] = 150,
     seed: Annotated[int, typer.Option(help="Seed of data, weights and colorings.")] = 0,
 ) -> None:
     """Show two graphs that only CLIP tells apart, then learn circular skip links."""

@@ -15,8 +15,8 @@ Moments = dict[nn.Module, tuple[Tensor, Tensor]]
 class BatchNorm(nn.Module):
     """Batch normalisation over the rows of each member, before the activation.
 
-    Differs from the paper: it is silent about normalisation; without it, 16-CLIP does not learn
-    its own property tasks (connectivity stays near 55 % and reaches 100 % with it).
+    Differs from the paper: it is silent about normalisation; without it, 16-CLIP did not learn the
+    paper's property tasks (see docs/paper.md).
     """
 
     running_mean: Tensor
