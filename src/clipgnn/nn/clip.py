@@ -18,15 +18,10 @@ from clipgnn.nn.aggregation import Aggregation
 from clipgnn.nn.checks import check_colorings, check_graph_attributes, check_readable
 from clipgnn.nn.config import CLIPConfig
 from clipgnn.nn.features import ColoredAttributes, Hidden
+from clipgnn.nn.memory import Memory
 from clipgnn.nn.norm import BatchNorm, Moments
 from clipgnn.nn.readout import Readout, each_node, sum_nodes
 from clipgnn.shapes import Colorings, GraphFeatures
-
-LARGEST_ACTIVATION = {"cpu": 2**25, "other": 2**29}
-"""Bytes of an activation, with gradients; more colorings than fit in it are streamed."""
-
-LARGEST_PART = {"cpu": 2**22, "other": 2**29}
-"""Bytes of an activation without gradients, or of a part of the stream: a CPU's cache is small."""
 
 COLORINGS_MEASURED = 16
 """Colorings that batch statistics are taken from when colorings are streamed in training."""
@@ -278,9 +273,12 @@ class CLIP(nn.Module):
             rows = each_node(hidden) if per_node else sum_nodes(hidden, part.membership())
             return rows.flatten(0, 1)
 
+        weight = self.readout.first.weight
+        memory = Memory(self.config, weight.device.type, weight.element_size())
+        learning = torch.is_grad_enabled() or self.training
         if stream is None:
             best = run(graphs, None).amax(1)
-        elif stream.most <= self._held(graphs):
+        elif stream.most <= memory.colorings_held(graphs, learning=learning):
             best = run(graphs, stream.everything()).amax(1)
         else:
             moments = self._statistics()
@@ -291,11 +289,11 @@ class CLIP(nn.Module):
                 run,
                 graphs,
                 stream,
-                self._at_once,
+                memory.colorings_in_part,
                 [tensor for tensor in inputs if tensor is not None],
                 moments,
                 per_node=per_node,
-                winners_at_once=self._at_once(graphs, whole=True),
+                winners_at_once=memory.colorings_with_gradients(graphs),
             )
         return best.view(self.config.num_members, -1, self.config.hidden_channels)
 
@@ -328,29 +326,6 @@ class CLIP(nn.Module):
             for norm in self.layers.modules()
             if isinstance(norm, BatchNorm)
         }
-
-    def _held(self, graphs: GraphBatch) -> int:
-        """Colorings up to which nothing is streamed.
-
-        Winners are as many as channels: with gradients, fewer colorings are not worth a search.
-        """
-        learning = torch.is_grad_enabled() or self.training
-        held = self._at_once(graphs, whole=learning)
-        if learning and self.config.colorings_at_once is None:
-            return max(held, self.config.hidden_channels)
-        return held
-
-    def _at_once(self, graphs: GraphBatch, *, whole: bool = False) -> int:
-        """Colorings of these graphs to hold at a time: a part of them, or the whole."""
-        if self.config.colorings_at_once is not None:
-            return self.config.colorings_at_once
-        weight = self.readout.first.weight
-        limits = LARGEST_ACTIVATION if whole else LARGEST_PART
-        limit = limits["cpu" if weight.device.type == "cpu" else "other"]
-        rows = graphs.num_nodes
-        if self.config.edge_channels:  # φ then has activations on edges
-            rows = max(rows, graphs.edges.pattern.row.numel())
-        return max(1, limit // (rows * self.config.hidden_channels * weight.element_size()))
 
     def _by_member(self, rows: GraphFeatures) -> Tensor:
         return rows[0] if self.config.num_members == 1 else rows
