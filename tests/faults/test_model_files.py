@@ -213,8 +213,8 @@ def none_at_all(tensors: dict[str, Tensor], metadata: dict[str, str]) -> Content
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (missing, ["'readout.second.bias'", "[1, 3]", "None"]),
-        (additional, ["'readout.third.bias'"]),
+        (missing, ["'readout.second.bias'", "[1, 3]", "absent"]),
+        (additional, ["'readout.third.bias'", "should be absent"]),
         (of_another_shape, ["'readout.second.bias'", "[1, 3]", "[1, 4]"]),
         (none_at_all, ["must fit its configuration"]),
     ],
