@@ -33,6 +33,9 @@ def demo(
     console.print(
         "   Ten classes of 4-regular graphs on 41 nodes, one fold of ten, chance is 10 %."
     )
+    console.print(
+        f"   Adam at {show.LEARNING_RATE:g}, ten times the paper's rate, to be done in a minute."
+    )
     start = time.perf_counter()
     curves = []
     with Progress(
