@@ -44,7 +44,8 @@ def train(
         progress: see `Progress`.
 
     Returns:
-        One history for each member. It does not depend on the other members.
+        One history for each member. It does not depend on the other members, but for dropout on a
+        GPU, whose masks are drawn for all of them at once.
 
     Raises:
         InvalidParameterError: if splits and seeds do not match, or the model cannot be built.
@@ -66,10 +67,11 @@ def train(
         together[key].append(member)
     histories: dict[int, History] = {}
     for chosen in together.values():
-        engine = Engine(
-            graphs, model, recipe, [splits[i] for i in chosen], [seeds[i] for i in chosen], device
-        )
-        trained = train_together(engine, deterministic=deterministic, progress=progress)
+        with torch.random.fork_rng([device] if device.type == "cuda" else []):
+            torch.manual_seed(seeds[chosen[0]])  # dropout alone draws from torch's generator
+            own = [splits[i] for i in chosen], [seeds[i] for i in chosen]
+            engine = Engine(graphs, model, recipe, *own, device)
+            trained = train_together(engine, deterministic=deterministic, progress=progress)
         histories.update(zip(chosen, trained, strict=True))
     return [histories[member] for member in range(len(splits))]
 
@@ -175,9 +177,7 @@ class _Stopping:
                 continue
             if value < self.best[member]:
                 self.best[member], self.best_epoch[member] = value, self.epochs
-            elif (
-                self.patience is not None and self.epochs - self.best_epoch[member] >= self.patience
-            ):
+            elif self.epochs - self.best_epoch[member] >= self.patience:
                 self.ended[member] = self.epochs
         return all(epoch is not None for epoch in self.ended)
 
