@@ -35,6 +35,8 @@ def test_the_kernel_sums_as_the_cpu_does() -> None:
             torch.testing.assert_close(ours.grad.cpu(), theirs.grad)
 
 
+# torch's compiler makes an instance of the autograd function, and warns itself of doing so.
+@pytest.mark.filterwarnings("ignore:.*should not be instantiated")
 @pytest.mark.parametrize("compiled", [False, True])
 def test_replayed_steps_are_the_cpus_steps(compiled: bool) -> None:
     torch.set_default_dtype(torch.float64)

@@ -70,6 +70,12 @@ class PackedGraphs:
         graphs = torch.arange(len(self), device=self.device)
         return graphs.repeat_interleave(self.node_pointers.diff())
 
+    def attributes(self) -> Tensor:
+        """Attributes of the nodes as floats `[nodes, channels]`; labels become one-hot rows."""
+        if self.x.dim() == 1:
+            return functional.one_hot(self.x, self.in_channels).to(torch.get_default_dtype())
+        return self.x
+
     @property
     def device(self) -> torch.device:
         """Where the tensors lie."""
@@ -130,9 +136,7 @@ class PackedGraphs:
         """The graphs as PyG has them; labels become one-hot attributes."""
         from torch_geometric.data import Data
 
-        x = self.x
-        if x.dim() == 1:
-            x = functional.one_hot(x, self.in_channels).to(torch.get_default_dtype())
+        x = self.attributes()
         nodes, edges = self.node_pointers.tolist(), self.edge_pointers.tolist()
         result = []
         for graph in range(len(self)):

@@ -74,6 +74,7 @@ class PaddedBatch:
         x: attributes or labels of the nodes, `[members * nodes, …]`.
         edges: their edges.
         nodes: the nodes of each graph.
+        number: `[members, graphs]`, the graphs' numbers in the data set; `padding` for none.
         real_nodes: `[members, nodes]`, which are not padding; None if none is.
         real_graphs: `[members, graphs]`, likewise.
         group: for each node, a number that it shares with the nodes of identical attributes in its
@@ -84,6 +85,7 @@ class PaddedBatch:
     x: Tensor
     edges: PaddedEdges
     nodes: PaddedMembership
+    number: Int[Tensor, "members graphs"]
     real_nodes: Bool[Tensor, "members nodes"] | None
     real_graphs: Bool[Tensor, "members graphs"] | None
     group: Int[Tensor, "all_nodes"]
@@ -153,7 +155,7 @@ class Assembler:
         ends = counts.cumsum(1)
         begins = ends - counts
         slot = torch.arange(room, device=chosen.device).expand(members, room).contiguous()
-        place = torch.searchsorted(ends, slot, right=True).clamp(max=num_graphs - 1)
+        place = _place(ends, slot).clamp(max=num_graphs - 1)
         real = slot < ends[:, -1:]
         member = torch.arange(members, device=chosen.device)[:, None]
         begin_in_batch = begins.gather(1, place)
@@ -176,11 +178,23 @@ class Assembler:
                 graph_of_node=(place + member * num_graphs).flatten(),
                 real=real.flatten() if padded else None,
             ),
+            number=chosen,
             real_nodes=real if padded else None,
             real_graphs=chosen != self.padding if padded else None,
             group=first + self.group[node],
             group_start=first + self.group_start[node],
         )
+
+
+@torch.library.custom_op("clipgnn::place", mutates_args=())
+def _place(ends: Tensor, slot: Tensor) -> Tensor:
+    """Which graph a slot falls into: an operator of its own, which torch.compile cannot fuse."""
+    return torch.searchsorted(ends, slot, right=True)
+
+
+@_place.register_fake
+def _(ends: Tensor, slot: Tensor) -> Tensor:
+    return torch.empty_like(slot)
 
 
 def _starts_of_groups(graphs: PackedGraphs, groups: Tensor) -> Tensor:

@@ -11,6 +11,7 @@ from clipgnn.coloring.codes import ColorCode, ColorCodeName
 from clipgnn.coloring.groups import Partition, color_groups
 from clipgnn.coloring.sample import sample_from_partition
 from clipgnn.coloring.stream import AllColorings, ColoringStream, HeldColorings
+from clipgnn.errors import InvalidParameterError
 from clipgnn.graphs.batch import Edges, GraphBatch
 from clipgnn.graphs.padded import PaddedBatch, PaddedEdges
 from clipgnn.nn import streaming
@@ -18,6 +19,7 @@ from clipgnn.nn.aggregation import Aggregation
 from clipgnn.nn.checks import check_colorings, check_graph_attributes, check_readable
 from clipgnn.nn.config import CLIPConfig
 from clipgnn.nn.features import ColoredAttributes, Hidden
+from clipgnn.nn.members import Members
 from clipgnn.nn.memory import Memory
 from clipgnn.nn.norm import BatchNorm, Moments
 from clipgnn.nn.readout import Readout, each_node, sum_nodes
@@ -27,7 +29,7 @@ COLORINGS_MEASURED = 16
 """Colorings that batch statistics are taken from when colorings are streamed in training."""
 
 
-class CLIP(nn.Module):
+class CLIP(Members):
     r"""CLIP: a message-passing network on k colorings of a graph at once, and their maximum.
 
     From `"Coloring graph neural networks for node disambiguation"
@@ -190,18 +192,23 @@ class CLIP(nn.Module):
         pooled = self._maximum(graphs, self._color(graphs, colorings, generator), generator)
         return self._by_member(self.readout(pooled, graphs.graph_attr))
 
+    def colorings_wanted(self, *, training: bool) -> int:
+        """k, in training as in evaluation.
+
+        Raises:
+            InvalidParameterError: if it is "all", which depends on the graph.
+        """
+        if self.config.num_colorings == "all":
+            raise InvalidParameterError(
+                'Training together needs a number of colorings. Got "all"; train a CLIP module '
+                "with your own loop for it."
+            )
+        return self.config.num_colorings
+
     def classify(
         self, graphs: PaddedBatch, colorings: Colorings | None
     ) -> Float[Tensor, "members graphs out_channels"]:
-        """The output for each graph of each member's own batch, which training assembles.
-
-        Args:
-            graphs: a batch for each member.
-            colorings: `[colorings, nodes]`; None for 0-CLIP.
-
-        Returns:
-            `[members, graphs, out_channels]`.
-        """
+        """The output for each graph of each member's own batch, which training assembles."""
         hidden = self._propagate(graphs, colorings, None)
         pooled = sum_nodes(hidden, graphs.membership()).amax(2)
         return self.readout(pooled, None, graphs.real_graphs)

@@ -8,10 +8,11 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from clipgnn.nn.members import Drawn, draw_uniform
 from clipgnn.shapes import MemberRows
 
 
-class Linear(nn.Module):
+class Linear(Drawn):
     """`x @ weight + bias` for each member, on that member's own rows.
 
     Attributes:
@@ -28,18 +29,10 @@ class Linear(nn.Module):
         self.reset_parameters()
 
     def reset_parameters(self, generators: Sequence[torch.Generator] | None = None) -> None:
-        """Draw weights and biases uniformly within 1/sqrt(in_channels), as torch does.
-
-        Args:
-            generators: a source of randomness for each member; torch's global one without them.
-        """
+        """Draw weights and biases uniformly within 1/sqrt(in_channels), as torch does."""
         bound = 1 / math.sqrt(max(1, self.weight.shape[1]))
         for parameter in self.parameters():
-            if generators is None:
-                nn.init.uniform_(parameter, -bound, bound)
-                continue
-            for own, generator in zip(parameter, generators, strict=True):
-                nn.init.uniform_(own, -bound, bound, generator=generator)
+            draw_uniform(parameter, bound, generators)
 
     def forward(self, x: MemberRows) -> Float[Tensor, "members rows out_channels"]:
         """Apply the map to rows `[members, rows, in_channels]`."""

@@ -7,6 +7,7 @@ launch, and nothing waits for the device until the curves are read at the end.
 import copy
 import os
 import time
+import warnings
 from collections.abc import Callable
 
 import torch
@@ -52,16 +53,8 @@ class Captured:
 
     def _record_all(self, engine: Engine, compile: bool) -> None:
         state = copy.deepcopy(engine.model.state_dict())
-        loss: Callable[[], Tensor] = engine.loss
-        if compile:
-            torch.compiler.reset()  # or it gives up after a few engines of other shapes
-            loss = torch.compile(engine.loss, dynamic=False)
-
-        def step() -> None:
-            engine.step(loss())
-
         engine.model.train()
-        self._step = _record(step, WARM_UP_STEPS, before=engine.step_number.zero_)
+        self._step = _record_step(engine, compile)
         engine.model.eval()
         self._test, self.tested = _record_score(engine, engine.test_parts)
         self._validate, self.validated = _record_score(engine, engine.validation_parts)
@@ -84,6 +77,27 @@ class Captured:
         """Scores on the validation graphs."""
         self._validate.replay()
         return self.validated
+
+
+def _record_step(engine: Engine, compile: bool) -> torch.cuda.CUDAGraph:
+    loss: Callable[[], Tensor] = engine.loss
+    if compile:
+        torch.compiler.reset()  # or it gives up after a few engines of other shapes
+        loss = torch.compile(engine.loss, dynamic=False)
+        try:
+            loss()
+        except Exception as error:
+            reason = str(error).strip().split("\n")[0]
+            warnings.warn(
+                f"torch.compile failed, and training goes on without it, slower: {reason}",
+                stacklevel=2,
+            )
+            loss = engine.loss
+
+    def step() -> None:
+        engine.step(loss())
+
+    return _record(step, WARM_UP_STEPS, before=engine.step_number.zero_)
 
 
 def _record_score(

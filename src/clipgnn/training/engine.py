@@ -7,17 +7,16 @@ member does depends neither on the device nor on who trains beside it.
 
 import math
 from collections.abc import Sequence
-from typing import cast
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn import functional
 
 from clipgnn.coloring.hashed import hashed_colorings, hashed_integers
 from clipgnn.errors import InvalidGraphError
 from clipgnn.graphs.packed import PackedGraphs
 from clipgnn.graphs.padded import Assembler, PaddedBatch
-from clipgnn.training.models import Members, ModelSpec, build_members, colorings_of, groups_of
+from clipgnn.training.models import ModelSpec, build_members, network_of
 from clipgnn.training.recipe import Recipe, Split
 
 EVALUATED_ROWS = 2**18
@@ -54,14 +53,12 @@ class Engine:
                 "the data without edge labels), or train a CLIP module with a loop of your own."
             )
         graphs = graphs.to(device)
-        groups = groups_of(graphs)
+        groups = network_of(spec).groups(graphs)
         self.recipe = recipe
         self.device = device
         self.assembler = Assembler(graphs, groups)
         classes = graphs.num_classes if recipe.loss == "cross-entropy" else 1
-        model = build_members(spec, graphs, groups, classes, seeds)
-        self.model: nn.Module = model.to(device)
-        self.num_colorings = colorings_of(model)
+        self.model = build_members(spec, graphs, groups, classes, seeds).to(device)
         self.mean_nodes = graphs.x.shape[0] / len(graphs)
         self.y = torch.cat([graphs.y, graphs.y[:1]])
         self.seeds = torch.tensor([_signed(seed) for seed in seeds], device=device)
@@ -93,7 +90,7 @@ class Engine:
     def work(self) -> float:
         """About how many numbers the whole training passes through."""
         weights = sum(parameter[0].numel() for parameter in self.model.parameters())
-        rows = self.num_members * self.room * max(1, self.num_colorings)
+        rows = self.num_members * self.room * max(1, self.model.colorings_wanted(training=True))
         return float(rows) * math.sqrt(weights) * self.steps * self.recipe.epochs
 
     def shuffle(self, epoch: int) -> None:
@@ -161,10 +158,9 @@ class Engine:
         return total / count
 
     def _outputs(self, batch: PaddedBatch, counter: Tensor) -> Tensor:
-        colorings = None
-        if self.num_colorings:
-            colorings = hashed_colorings(batch, self.num_colorings, self.seeds, counter)
-        return cast(Members, self.model).classify(batch, colorings)
+        wanted = self.model.colorings_wanted(training=self.model.training)
+        colorings = hashed_colorings(batch, wanted, self.seeds, counter) if wanted else None
+        return self.model.classify(batch, colorings)
 
     def _errors(self, outputs: Tensor, targets: Tensor) -> Tensor:
         if self.recipe.loss == "cross-entropy":
@@ -209,7 +205,7 @@ class Engine:
         if graphs.shape[1] == 0:
             return []
         # Not by who else is there: colorings hang on a part's number and the places in it.
-        rows = self.mean_nodes * max(1, self.num_colorings)
+        rows = self.mean_nodes * max(1, self.model.colorings_wanted(training=False))
         at_once = max(1, int(EVALUATED_ROWS / rows))
         return [
             (part.contiguous(), self.assembler.room_for(part))

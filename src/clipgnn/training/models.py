@@ -1,21 +1,20 @@
 """From a model's name and parameters to members that can be trained."""
 
-from collections.abc import Callable, Mapping, Sequence
+import inspect
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Protocol, cast, runtime_checkable
+from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from clipgnn.coloring.codes import ColorCode
 from clipgnn.coloring.groups import Partition, color_groups
 from clipgnn.errors import InvalidParameterError, suggestion
 from clipgnn.graphs.packed import PackedGraphs
-from clipgnn.graphs.padded import PaddedBatch
 from clipgnn.nn.clip import CLIP
 from clipgnn.nn.config import CLIPConfig
-from clipgnn.nn.linear import Linear
-from clipgnn.shapes import Colorings, GraphFeatures
+from clipgnn.nn.members import Drawn, Members
 
 Parameter = int | float | str | bool | None
 
@@ -33,64 +32,86 @@ class ModelSpec:
     parameters: Mapping[str, Parameter] = field(default_factory=dict)
 
 
-@runtime_checkable
-class Members(Protocol):
-    """Networks that train side by side, each on its own batch."""
+def groups_of(graphs: PackedGraphs) -> Tensor:
+    """The groups of identical attributes of a whole data set: what colors must tell apart."""
+    return color_groups(graphs.x, graphs.graph_of_node)
 
-    def classify(self, graphs: PaddedBatch, colorings: Colorings | None) -> GraphFeatures:
-        """`[members, graphs, out_channels]`."""
+
+def one_group(graphs: PackedGraphs) -> Tensor:
+    """All nodes of a graph are told apart, whatever their attributes: a coloring permutes them."""
+    return torch.zeros_like(graphs.graph_of_node)
+
+
+Builder = Callable[[Mapping[str, Any], PackedGraphs, Tensor, int, int], Members]
+
+
+@dataclass(frozen=True)
+class Network:
+    """How a network comes to be.
+
+    Attributes:
+        build: from parameters, data set, groups, channels of the output and number of members.
+        parameters: the parameters one may choose.
+        groups: for each node the group inside which colors must differ.
+    """
+
+    build: Builder
+    parameters: tuple[str, ...]
+    groups: Callable[[PackedGraphs], Tensor] = groups_of
+
+
+def network_of(spec: ModelSpec) -> Network:
+    """The network of this name, its parameters known to exist.
+
+    Raises:
+        InvalidParameterError: if there is no such model or parameter.
+    """
+    check_known("There is no model", spec.name, NETWORKS)
+    network = NETWORKS[spec.name]
+    for key in spec.parameters:
+        check_known(f"The model {spec.name!r} has no parameter", key, network.parameters)
+    return network
 
 
 def build_members(
     spec: ModelSpec, graphs: PackedGraphs, groups: Tensor, out_channels: int, seeds: Sequence[int]
-) -> nn.Module:
+) -> Members:
     """Members of a model with weights drawn from their seeds, on the CPU.
 
     Raises:
         InvalidParameterError: if there is no such model or parameter.
     """
-    if spec.name not in BUILDERS:
-        raise InvalidParameterError(
-            f"There is no model {spec.name!r}; there are {', '.join(BUILDERS)}."
-            f"{suggestion(spec.name, BUILDERS)}"
-        )
-    model = BUILDERS[spec.name](spec.parameters, graphs, groups, out_channels, len(seeds))
+    network = network_of(spec)
+    model = network.build(spec.parameters, graphs, groups, out_channels, len(seeds))
     generators = [torch.Generator().manual_seed(seed) for seed in seeds]
     with torch.no_grad():
         for module in model.modules():
-            if isinstance(module, Linear):
+            if isinstance(module, Drawn):
                 module.reset_parameters(generators)
     return model
 
 
-def colorings_of(model: nn.Module) -> int:
-    """How many colorings a step draws: none for models without colors."""
-    return cast(int, model.config.num_colorings) if isinstance(model, CLIP) else 0
+def check_known(complaint: str, name: str, known: Iterable[str]) -> None:
+    """Raise an error that names what is known and the closest of it."""
+    known = tuple(known)
+    if name not in known:
+        raise InvalidParameterError(
+            f"{complaint} {name!r}; there are {', '.join(known)}.{suggestion(name, known)}"
+        )
 
 
 def _build_clip(
-    parameters: Mapping[str, Parameter],
+    parameters: Mapping[str, Any],
     graphs: PackedGraphs,
     groups: Tensor,
     out_channels: int,
     num_members: int,
-) -> nn.Module:
-    known = [item.name for item in fields(CLIPConfig) if item.name not in _NOT_TO_CHOOSE]
-    for key in parameters:
-        if key not in known:
-            raise InvalidParameterError(
-                f"The model 'clip' has no parameter {key!r} to choose.{suggestion(key, known)}"
-            )
-    if parameters.get("num_colorings") == "all":
-        raise InvalidParameterError(
-            'Training together needs a number of colorings. Got "all"; train a CLIP module with '
-            "your own loop for it."
-        )
+) -> CLIP:
     largest = int(Partition.of(groups, graphs.graph_of_node, len(graphs)).sizes.max())
-    values = {"num_colors": largest, **parameters}
     config = CLIPConfig.from_dict(
         {
-            **values,
+            "num_colors": largest,
+            **parameters,
             "in_channels": graphs.in_channels,
             "out_channels": out_channels,
             "num_members": num_members,
@@ -101,16 +122,36 @@ def _build_clip(
     return CLIP.from_config(config)
 
 
+def _baseline(
+    model: type[Members], groups: Callable[[PackedGraphs], Tensor] = groups_of
+) -> Network:
+    """A network whose constructor takes the data set, the channels of the output, and keywords."""
+
+    def build(
+        parameters: Mapping[str, Any],
+        graphs: PackedGraphs,
+        groups: Tensor,
+        out_channels: int,
+        num_members: int,
+    ) -> Members:
+        return model(graphs, out_channels, num_members=num_members, **parameters)
+
+    signature = inspect.signature(model).parameters.values()
+    chosen = [item.name for item in signature if item.kind is item.KEYWORD_ONLY]
+    chosen.remove("num_members")
+    return Network(build, tuple(chosen), groups)
+
+
 _NOT_TO_CHOOSE = (
     *("in_channels", "out_channels", "num_members", "edge_channels", "graph_channels"),
     "colorings_at_once",
 )
 """Parameters of CLIP that the data and the training decide."""
 
-Builder = Callable[[Mapping[str, Parameter], PackedGraphs, Tensor, int, int], nn.Module]
-BUILDERS: dict[str, Builder] = {"clip": _build_clip}
-
-
-def groups_of(graphs: PackedGraphs) -> Tensor:
-    """The groups of identical attributes of a whole data set."""
-    return color_groups(graphs.x, graphs.graph_of_node)
+NETWORKS: Mapping[str, Network] = {
+    "clip": Network(
+        _build_clip,
+        tuple(item.name for item in fields(CLIPConfig) if item.name not in _NOT_TO_CHOOSE),
+    ),
+}
+"""Networks by name."""
