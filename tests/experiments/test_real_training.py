@@ -20,6 +20,14 @@ def test_the_catalog_knows_the_data_sets_and_the_recipe():
     assert {key: rule.default for key, rule in catalog.RECIPE.items()} == recipe
 
 
+def test_the_catalog_knows_the_networks_and_their_parameters():
+    networks = pytest.importorskip("clipgnn.training.models").NETWORKS
+    trained = {name: model for name, model in catalog.MODELS.items() if model.trained}
+    assert trained.keys() == networks.keys()
+    for name, network in networks.items():
+        assert set(trained[name].parameters) == set(network.parameters)
+
+
 @pytest.mark.parametrize("protocol", ["gin", "fair"])
 def test_trials_are_trained(protocol):
     spec = Overrides(protocol=protocol, models=["1-CLIP"])(read_spec(find_spec("smoke")))

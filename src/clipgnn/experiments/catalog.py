@@ -123,7 +123,23 @@ MODELS: Mapping[str, Model] = {
             "activation": Rule(str),
             "norm": Rule(str, words=("batch", "none")),
             "dropout": Rule(float, least=0, below=1),
-            "colorings_at_once": Rule(int, least=1),
+        }
+    ),
+    "gin": Model(
+        {
+            "hidden_channels": Rule(int, least=1),
+            "num_layers": Rule(int, least=1),
+            "dropout": Rule(float, least=0, below=1),
+            "learn_epsilon": Rule(bool),
+        }
+    ),
+    "rp-gin": Model(
+        {
+            "hidden_channels": Rule(int, least=1),
+            "num_layers": Rule(int, least=1),
+            "num_identities": Rule(int, least=1),
+            "num_permutations": Rule(int, least=1),
+            "dropout": Rule(float, least=0, below=1),
         }
     ),
 }

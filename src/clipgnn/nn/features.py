@@ -91,3 +91,19 @@ class Hidden:
         merged = torch.bmm(self.last.weight, weight)
         rows = affine(self.activations.flatten(1, 2), merged, bias)
         return rows.view(*self.activations.shape[:3], -1)
+
+
+@dataclass(frozen=True)
+class Plain:
+    """x as it is."""
+
+    x: NodeFeatures
+
+    @property
+    def channels(self) -> int:
+        """Channels of x."""
+        return self.x.shape[3]
+
+    def through(self, weight: Weight, bias: Bias) -> NodeFeatures:
+        """One product for all nodes and colorings of a member."""
+        return affine(self.x.flatten(1, 2), weight, bias).view(*self.x.shape[:3], -1)

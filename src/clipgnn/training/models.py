@@ -8,6 +8,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from clipgnn.baselines.gin import GIN
+from clipgnn.baselines.rp_gin import RPGIN
 from clipgnn.coloring.codes import ColorCode
 from clipgnn.coloring.groups import Partition, color_groups
 from clipgnn.errors import InvalidParameterError, suggestion
@@ -144,7 +146,7 @@ def _baseline(
 
 _NOT_TO_CHOOSE = (
     *("in_channels", "out_channels", "num_members", "edge_channels", "graph_channels"),
-    "colorings_at_once",
+    *("directed", "colorings_at_once"),
 )
 """Parameters of CLIP that the data and the training decide."""
 
@@ -153,5 +155,7 @@ NETWORKS: Mapping[str, Network] = {
         _build_clip,
         tuple(item.name for item in fields(CLIPConfig) if item.name not in _NOT_TO_CHOOSE),
     ),
+    "gin": _baseline(GIN),
+    "rp-gin": _baseline(RPGIN, one_group),
 }
 """Networks by name."""

@@ -1,0 +1,104 @@
+"""What every network that can be trained must hold, whatever it computes."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+import torch
+from tests.baselines.examples import members_of, outputs
+from tests.training.examples import some_graphs
+
+from clipgnn.errors import InvalidParameterError
+from clipgnn.graphs.packed import PackedGraphs
+from clipgnn.training import ModelSpec, Recipe, Split, train
+from clipgnn.training.engine import Engine
+from clipgnn.training.loop import train_together
+from clipgnn.training.models import NETWORKS
+
+SMALL = {"clip": {"num_colorings": 2, "hidden_channels": 8, "num_layers": 2}}
+SPECS = [ModelSpec(name, SMALL.get(name, {})) for name in NETWORKS]
+every_network = pytest.mark.parametrize("spec", SPECS, ids=lambda spec: spec.name)
+
+
+@pytest.fixture(autouse=True)
+def double() -> Iterator[None]:
+    torch.set_default_dtype(torch.float64)
+    yield
+    torch.set_default_dtype(torch.float32)
+
+
+def _kinds(graphs: PackedGraphs) -> dict[str, PackedGraphs]:
+    rows = torch.randn(graphs.x.shape[0], 3, generator=torch.Generator().manual_seed(0))
+    return {
+        "labels": graphs,
+        "attributes": replace(graphs, x=rows, in_channels=3),
+        "nothing": replace(graphs, x=torch.zeros_like(graphs.x), in_channels=1),
+    }
+
+
+def _splits(number: int, graphs: int) -> list[Split]:
+    place = torch.arange(graphs) % number
+    return [Split(place.ne(k).nonzero()[:, 0], place.eq(k).nonzero()[:, 0]) for k in range(number)]
+
+
+@every_network
+@pytest.mark.parametrize("kind", ["labels", "attributes", "nothing"])
+@pytest.mark.parametrize("training", [False, True])
+def test_members_and_padding_leave_a_network_alone(
+    spec: ModelSpec, kind: str, training: bool
+) -> None:
+    graphs = _kinds(some_graphs(12))[kind]
+    seeds, none = [4, 5, 6], len(graphs)
+    model = members_of(spec, graphs, seeds)
+    for module in model.modules():  # masks are drawn for all members at once
+        if hasattr(module, "dropout"):
+            module.dropout = 0.0
+    chosen = torch.tensor([[0, 3, 1, none], [2, 4, none, none], [7, 8, 9, 5]])
+    singles = [members_of(spec, graphs, [seed]) for seed in seeds]
+    for module in (m for single in singles for m in single.modules()):
+        if hasattr(module, "dropout"):
+            module.dropout = 0.0
+    model.train(training)
+    together = outputs(model, spec, graphs, chosen, seeds, more_room=7)
+    assert together.shape == (3, 4, 2)
+    for member, single in enumerate(singles):
+        single.train(training)
+        own = chosen[member][chosen[member] != none]
+        alone = outputs(single, spec, graphs, own[None], [seeds[member]])
+        torch.testing.assert_close(together[member, : own.numel()], alone[0], atol=1e-9, rtol=1e-9)
+
+
+@every_network
+def test_networks_learn(spec: ModelSpec) -> None:
+    """Large graphs against small ones: every network sees a difference as plain as that."""
+    graphs = some_graphs(40)
+    large = (graphs.node_pointers.diff() > 6).long()
+    graphs = replace(graphs, y=large)
+    recipe = Recipe(epochs=30, batch_size=8, learning_rate=0.01)
+    history = train(graphs, spec, recipe, _splits(4, 40)[:1], [1])[0]
+    assert history.train_loss[-1] < 0.6 * history.train_loss[0]
+
+
+@every_network
+def test_folds_trained_together_are_folds_trained_alone(spec: ModelSpec) -> None:
+    if "dropout" in NETWORKS[spec.name].parameters:
+        spec = ModelSpec(spec.name, {**spec.parameters, "dropout": 0.0})
+    graphs, recipe = some_graphs(24), Recipe(epochs=3, batch_size=8)
+    splits, seeds = _splits(4, 24), [1, 2, 3, 4]
+    alone = train(graphs, spec, recipe, splits, seeds)
+    engine = Engine(graphs, spec, recipe, splits, seeds, torch.device("cpu"))
+    for one, other in zip(alone, train_together(engine), strict=True):
+        assert one.train_loss == pytest.approx(other.train_loss, abs=1e-8)
+        assert one.test_score == pytest.approx(other.test_score, abs=1e-8)
+
+
+@every_network
+def test_unknown_parameters_are_refused_with_a_suggestion(spec: ModelSpec) -> None:
+    known = NETWORKS[spec.name].parameters[0]
+    with pytest.raises(InvalidParameterError, match=f"Did you mean '{known}'"):
+        members_of(ModelSpec(spec.name, {known + "s": 1}), some_graphs(), [0])
+
+
+def test_an_unknown_model_is_refused_with_a_suggestion() -> None:
+    with pytest.raises(InvalidParameterError, match="Did you mean 'rp-gin'"):
+        members_of(ModelSpec("rp_gin"), some_graphs(), [0])
