@@ -86,6 +86,22 @@ def test_a_model_that_is_not_trained_has_no_recipe(monkeypatch):
     assert str(trials[0]) == "wl on connectivity (height 1), fold 0"
 
 
+def test_a_row_has_values_of_its_own_on_a_data_set():
+    own = {"csl": {"hidden_channels": [2, 3]}}
+    spec = small_spec(models=[{"model": "clip"}, {"name": "A", "model": "clip", "only": own}])
+    tried = {
+        (cell.row, cell.dataset): {c.parameters["hidden_channels"] for c in cell.configurations}
+        for cell in spec.cells
+    }
+    assert tried["A", "csl"] == {2, 3}
+    assert tried["clip", "csl"] == {c["hidden_channels"] for c in [CONTENT["only"]["csl"]]}
+    assert tried["A", "connectivity"] == tried["clip", "connectivity"]
+    assert parse_spec(spec.content(), "small", "small.toml") == spec
+    kept = Overrides(where={"hidden_channels": (3,)})(spec)
+    assert [(cell.row, cell.dataset) for cell in kept.cells] == [("clip", "csl"), ("A", "csl")]
+    assert {c.parameters["hidden_channels"] for c in kept.cells[1].configurations} == {3}
+
+
 def test_another_data_set_of_the_tu_collection():
     assert small_spec(datasets=["csl", "tu:NCI1"], only={}).datasets == ("csl", "tu:NCI1")
 
@@ -119,7 +135,8 @@ def test_fair_asks_for_a_nested_split():
         ({"only": {"csk": {}}}, r"only.csk: .* Did you mean 'csl'\?"),
         ({"only": {"csl": {"num_layer": 1}}}, r"only.csl.num_layer: .* 'num_layers'\?"),
         ({"models": [{"model": "clipp"}]}, r"models\[0\].model: .* Did you mean 'clip'\?"),
-        ({"models": [{"name": "A"}]}, r"models\[0\].model: must be of clip. Nothing is given"),
+        ({"models": [{"name": "A"}]}, r"models\[0\].model: must be of clip, .* Nothing is given"),
+        ({"models": [{"model": "clip", "only": {"cls": {}}}]}, r"\[0\].only.cls: .* 'csl'\?"),
         ({"models": {"model": "clip"}}, r"models: must be a list of tables"),
         ({"models": [{"model": "clip", "colorings": 1}]}, r"models\[0\].colorings: "),
         ({"models": [{"model": "clip"}] * 2}, r"models\[1\].name: must differ"),

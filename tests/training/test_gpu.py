@@ -35,8 +35,7 @@ def test_the_kernel_sums_as_the_cpu_does() -> None:
             torch.testing.assert_close(ours.grad.cpu(), theirs.grad)
 
 
-# torch's compiler makes an instance of the autograd function, and warns itself of doing so.
-@pytest.mark.filterwarnings("ignore:.*should not be instantiated")
+@pytest.mark.filterwarnings("default")  # torch's compiler warns of what it does itself
 @pytest.mark.parametrize("compiled", [False, True])
 def test_replayed_steps_are_the_cpus_steps(compiled: bool) -> None:
     torch.set_default_dtype(torch.float64)
@@ -46,6 +45,7 @@ def test_replayed_steps_are_the_cpus_steps(compiled: bool) -> None:
         expected = train(graphs, CLIP4, recipe, splits, seeds)
         engine = Engine(graphs, CLIP4, recipe, splits, seeds, torch.device("cuda"))
         captured = Captured(engine, compile=compiled)
+        assert captured.compiled == compiled
         for epoch in range(3):
             engine.set_rate(epoch)
             engine.shuffle(epoch)

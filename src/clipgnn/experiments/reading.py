@@ -35,6 +35,9 @@ _KEYS = (
 )
 
 
+_ROW_KEYS = ("name", "model", "datasets", "only")
+
+
 def find_spec(name: str) -> Path:
     """The file of an experiment: a path, or a name in `experiments/`.
 
@@ -119,7 +122,7 @@ class _Reader:
             datasets=datasets,
             rows=rows,
             grid=self.axes("grid", content.get("grid", {}), {row.model for row in rows}),
-            only=self.only(content.get("only", {}), datasets, {row.model for row in rows}),
+            only=self.only("only", content.get("only", {}), datasets, {row.model for row in rows}),
             folds=folds,
             first_folds=first,
             seeds=tuple(int(seed) for seed in seeds),
@@ -142,16 +145,19 @@ class _Reader:
             own = self.names(
                 f"{at}.datasets", entry.get("datasets", datasets), self.among(datasets)
             )
-            axes = {key: entry[key] for key in entry if key not in ("name", "model", "datasets")}
-            rows.append(Row(name, model, self.axes(at, axes, {model}), own))
+            axes = {key: entry[key] for key in entry if key not in _ROW_KEYS}
+            only = self.only(f"{at}.only", entry.get("only", {}), own, {model})
+            rows.append(Row(name, model, self.axes(at, axes, {model}), own, only))
         return tuple(rows)
 
-    def only(self, entries: Any, datasets: tuple[str, ...], models: set[str]) -> dict[str, Axes]:
+    def only(
+        self, at: str, entries: Any, datasets: tuple[str, ...], models: set[str]
+    ) -> dict[str, Axes]:
         if not isinstance(entries, dict):
-            raise self.error("only", "must be a table of data sets")
-        self.known_keys("only", entries, datasets)
+            raise self.error(at, "must be a table of data sets")
+        self.known_keys(at, entries, datasets)
         return {
-            dataset: self.axes(f"only.{dataset}", axes, models) for dataset, axes in entries.items()
+            dataset: self.axes(f"{at}.{dataset}", axes, models) for dataset, axes in entries.items()
         }
 
     def axes(self, at: str, entries: Any, models: set[str]) -> Axes:

@@ -23,12 +23,14 @@ class Row:
         model: the model, as "clip".
         axes: values of parameters and recipe that only this row has.
         datasets: where it is measured.
+        only: for some data sets, values of this row that replace all others.
     """
 
     name: str
     model: str
     axes: Axes
     datasets: tuple[str, ...]
+    only: Mapping[str, Axes] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -87,16 +89,20 @@ class Spec:
     def cells(self) -> tuple[Cell, ...]:
         """Every cell of the table that is to be measured, data set by data set."""
         return tuple(
-            Cell(row.name, dataset, tuple(self._configurations(row, dataset)))
+            Cell(row.name, dataset, configurations)
             for dataset in self.datasets
             for row in self.rows
             if dataset in row.datasets
+            if (configurations := tuple(self._configurations(row, dataset)))
         )
 
     def axes(self, row: Row, dataset: str) -> Axes:
-        """What a row tries on a data set: the grid, under the row, under the data set's own."""
+        """What a row tries on a data set: the grid, under the row, under the data set's own.
+
+        What the row has for this data set alone lies on top.
+        """
         known = MODELS[row.model].rules
-        layers = (self.grid, row.axes, self.only.get(dataset, {}))
+        layers = (self.grid, row.axes, self.only.get(dataset, {}), row.only.get(dataset, {}))
         return {key: values for layer in layers for key, values in layer.items() if key in known}
 
     def trials_of(self, cell: Cell, configuration: Configuration) -> list[Trial]:
@@ -144,6 +150,7 @@ class Spec:
                     "name": row.name,
                     "model": row.model,
                     "datasets": list(row.datasets),
+                    "only": {dataset: _as_lists(axes) for dataset, axes in row.only.items()},
                     **_as_lists(row.axes),
                 }
                 for row in self.rows
@@ -174,7 +181,8 @@ class Overrides:
         datasets: names of data sets.
         epochs: epochs to train, which makes other trials.
         folds: how many of the folds to run; the others are missing in the table.
-        where: for parameters of the grid, the values to keep; what is fixed stays.
+        where: for parameters of the grid, the values to keep; what is fixed stays, and a row that
+            tries none of them goes.
         protocol: another protocol; "fair" also makes the split nested.
     """
 
@@ -205,10 +213,18 @@ class Overrides:
                 f"--folds must be from 1 to {spec.folds}, the folds of {spec.name}. "
                 f"Got {self.folds}."
             )
-        varied = {
-            key for axes in _all_axes(spec) for key, values in axes.items() if len(values) > 1
-        }
+        varied: dict[str, dict[Value, None]] = {}
+        for axes in _all_axes(spec):
+            for key, values in axes.items():
+                if len(values) > 1:
+                    varied.setdefault(key, {}).update(dict.fromkeys(values))
         _check_known("--where", list(self.where), sorted(varied), spec)
+        for key, wanted in self.where.items():
+            if unknown := [value for value in wanted if value not in varied[key]]:
+                raise InvalidSpecError(
+                    f"--where {key} must be of {', '.join(map(str, varied[key]))}. "
+                    f"Got {unknown[0]!r}."
+                )
         narrowed = replace(
             spec,
             datasets=datasets,
@@ -222,6 +238,7 @@ class Overrides:
                     row,
                     axes=self._kept(row.axes),
                     datasets=tuple(name for name in row.datasets if name in datasets),
+                    only={key: self._kept(own) for key, own in row.only.items() if key in datasets},
                 )
                 for row in rows
             ),
@@ -230,7 +247,7 @@ class Overrides:
         if not narrowed.cells:
             raise InvalidSpecError(
                 f"Nothing of {spec.name} is left: the chosen models are not measured on the "
-                "chosen data sets."
+                "chosen data sets, or not with the chosen values."
             )
         return narrowed
 
@@ -240,18 +257,14 @@ class Overrides:
             values = axes.get(key, ())
             if len(values) > 1:
                 kept[key] = tuple(value for value in values if value in wanted)
-                if unknown := [value for value in wanted if value not in values]:
-                    raise InvalidSpecError(
-                        f"--where {key} must be of {', '.join(map(str, values))}. "
-                        f"Got {unknown[0]!r}."
-                    )
         if self.epochs is not None and "epochs" in axes:
             kept["epochs"] = (self.epochs,)
         return kept
 
 
 def _all_axes(spec: Spec) -> list[Axes]:
-    return [spec.grid, *spec.only.values(), *(row.axes for row in spec.rows)]
+    in_rows = [axes for row in spec.rows for axes in (row.axes, *row.only.values())]
+    return [spec.grid, *spec.only.values(), *in_rows]
 
 
 def _as_lists(axes: Axes) -> dict[str, list[Value]]:

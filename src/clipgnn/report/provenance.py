@@ -7,7 +7,16 @@ from clipgnn.experiments.catalog import RECIPE, Value
 from clipgnn.experiments.spec import Spec
 from clipgnn.experiments.store import Store, StoredResult
 
-_PACKAGES = ("torch", "torch-geometric", "numpy", "scipy", "scikit-learn", "networkx", "cuda")
+_PACKAGES = (
+    "torch",
+    "torch-geometric",
+    "numpy",
+    "scipy",
+    "scikit-learn",
+    "networkx",
+    "grakel",
+    "cuda",
+)
 
 
 def provenance(spec: Spec, store: Store, results: Mapping[str, StoredResult]) -> list[str]:
@@ -42,18 +51,18 @@ def _commands(store: Store) -> list[str]:
 
 def _grid(spec: Spec) -> str:
     recipe = {key: (rule.default,) for key, rule in RECIPE.items() if rule.default is not None}
-    parts = [f"{key} {_choices(values)}" for key, values in {**recipe, **spec.grid}.items()]
-    parts += [
-        f"on {dataset} {key} {_choices(values)}"
-        for dataset, axes in spec.only.items()
-        for key, values in axes.items()
-    ]
-    parts += [
-        f"{row.name}: {key} {_choices(values)}"
-        for row in spec.rows
-        for key, values in row.axes.items()
-    ]
+    parts = [_axes({**recipe, **spec.grid})]
+    parts += [f"on {dataset} {_axes(axes)}" for dataset, axes in spec.only.items()]
+    for row in spec.rows:
+        own = [_axes(row.axes)] if row.axes else []
+        own += [f"on {dataset} {_axes(axes)}" for dataset, axes in row.only.items()]
+        if own:
+            parts.append(f"{row.name}: {', '.join(own)}")
     return "; ".join(parts)
+
+
+def _axes(axes: Mapping[str, Sequence[Value | None]]) -> str:
+    return ", ".join(f"{key} {_choices(values)}" for key, values in axes.items())
 
 
 def _choices(values: Sequence[Value | None]) -> str:

@@ -31,6 +31,10 @@ class Captured:
         deterministic: use only operations whose result repeats to the last bit.
         compile: let `torch.compile` fuse what can be fused; by default where the training is long
             enough to repay the time it takes.
+
+    Attributes:
+        compiled: whether it was compiled; where compilation fails, training does without it.
+        compile_seconds: what compiling and recording took.
     """
 
     def __init__(
@@ -54,7 +58,9 @@ class Captured:
     def _record_all(self, engine: Engine, compile: bool) -> None:
         state = copy.deepcopy(engine.model.state_dict())
         engine.model.train()
-        self._step = _record_step(engine, compile)
+        loss = _compiled_loss(engine) if compile else None
+        self.compiled = loss is not None
+        self._step = _record_step(engine, loss or engine.loss)
         engine.model.eval()
         self._test, self.tested = _record_score(engine, engine.test_parts)
         self._validate, self.validated = _record_score(engine, engine.validation_parts)
@@ -79,21 +85,22 @@ class Captured:
         return self.validated
 
 
-def _record_step(engine: Engine, compile: bool) -> torch.cuda.CUDAGraph:
-    loss: Callable[[], Tensor] = engine.loss
-    if compile:
-        torch.compiler.reset()  # or it gives up after a few engines of other shapes
-        loss = torch.compile(engine.loss, dynamic=False)
-        try:
-            loss()
-        except Exception as error:
-            reason = str(error).strip().split("\n")[0]
-            warnings.warn(
-                f"torch.compile failed, and training goes on without it, slower: {reason}",
-                stacklevel=2,
-            )
-            loss = engine.loss
+def _compiled_loss(engine: Engine) -> Callable[[], Tensor] | None:
+    """The loss compiled, or None and a warning where that fails."""
+    torch.compiler.reset()  # or it gives up after a few engines of other shapes
+    loss: Callable[[], Tensor] = torch.compile(engine.loss, dynamic=False)
+    try:
+        loss()
+    except Exception as error:
+        reason = str(error).strip().split("\n")[0]
+        warnings.warn(
+            f"torch.compile failed, and training goes on without it, slower: {reason}", stacklevel=2
+        )
+        return None
+    return loss
 
+
+def _record_step(engine: Engine, loss: Callable[[], Tensor]) -> torch.cuda.CUDAGraph:
     def step() -> None:
         engine.step(loss())
 
