@@ -126,5 +126,14 @@ MODELS: Mapping[str, Model] = {
             "colorings_at_once": Rule(int, least=1),
         }
     ),
+    "dgcnn": Model(
+        {
+            "hidden_channels": Rule(int, least=1),
+            "num_layers": Rule(int, least=1),
+            "truncated_share": Rule(float, least=0, below=1),
+            "dense_channels": Rule(int, least=1),
+            "dropout": Rule(float, least=0, below=1),
+        }
+    ),
 }
 """Models by name."""
