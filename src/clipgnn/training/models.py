@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from clipgnn.baselines.dgcnn import DGCNN
+from clipgnn.baselines.patchy_san import PatchySAN
 from clipgnn.coloring.codes import ColorCode
 from clipgnn.coloring.groups import Partition, color_groups
 from clipgnn.errors import InvalidParameterError, suggestion
@@ -155,5 +156,6 @@ NETWORKS: Mapping[str, Network] = {
         tuple(item.name for item in fields(CLIPConfig) if item.name not in _NOT_TO_CHOOSE),
     ),
     "dgcnn": _baseline(DGCNN),
+    "patchy-san": _baseline(PatchySAN),
 }
 """Networks by name."""
