@@ -142,5 +142,22 @@ MODELS: Mapping[str, Model] = {
             "dropout": Rule(float, least=0, below=1),
         }
     ),
+    "dgcnn": Model(
+        {
+            "hidden_channels": Rule(int, least=1),
+            "num_layers": Rule(int, least=1),
+            "truncated_share": Rule(float, least=0, below=1),
+            "dense_channels": Rule(int, least=1),
+            "dropout": Rule(float, least=0, below=1),
+        }
+    ),
+    "patchy-san": Model(
+        {
+            "width": Rule(int, least=10),
+            "field_size": Rule(int, least=1),
+            "dense_channels": Rule(int, least=1),
+            "dropout": Rule(float, least=0, below=1),
+        }
+    ),
 }
 """Models by name."""

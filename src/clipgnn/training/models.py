@@ -8,7 +8,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from clipgnn.baselines.dgcnn import DGCNN
 from clipgnn.baselines.gin import GIN
+from clipgnn.baselines.patchy_san import PatchySAN
 from clipgnn.baselines.rp_gin import RPGIN
 from clipgnn.coloring.codes import ColorCode
 from clipgnn.coloring.groups import Partition, color_groups
@@ -157,5 +159,7 @@ NETWORKS: Mapping[str, Network] = {
     ),
     "gin": _baseline(GIN),
     "rp-gin": _baseline(RPGIN, one_group),
+    "dgcnn": _baseline(DGCNN),
+    "patchy-san": _baseline(PatchySAN),
 }
 """Networks by name."""
