@@ -126,5 +126,11 @@ MODELS: Mapping[str, Model] = {
             "colorings_at_once": Rule(int, least=1),
         }
     ),
+    "dcnn": Model(
+        {
+            "num_hops": Rule(int, least=0),
+            "dropout": Rule(float, least=0, below=1),
+        }
+    ),
 }
 """Models by name."""

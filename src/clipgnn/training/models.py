@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from clipgnn.baselines.dcnn import DCNN
 from clipgnn.coloring.codes import ColorCode
 from clipgnn.coloring.groups import Partition, color_groups
 from clipgnn.errors import InvalidParameterError, suggestion
@@ -153,5 +154,6 @@ NETWORKS: Mapping[str, Network] = {
         _build_clip,
         tuple(item.name for item in fields(CLIPConfig) if item.name not in _NOT_TO_CHOOSE),
     ),
+    "dcnn": _baseline(DCNN),
 }
 """Networks by name."""
