@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from clipgnn.baselines.dcnn import DCNN
+from clipgnn.baselines.ring_gnn import RingGNN
 from clipgnn.coloring.codes import ColorCode
 from clipgnn.coloring.groups import Partition, color_groups
 from clipgnn.errors import InvalidParameterError, suggestion
@@ -155,5 +156,6 @@ NETWORKS: Mapping[str, Network] = {
         tuple(item.name for item in fields(CLIPConfig) if item.name not in _NOT_TO_CHOOSE),
     ),
     "dcnn": _baseline(DCNN),
+    "ring-gnn": _baseline(RingGNN),
 }
 """Networks by name."""
