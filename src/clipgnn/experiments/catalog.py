@@ -159,5 +159,19 @@ MODELS: Mapping[str, Model] = {
             "dropout": Rule(float, least=0, below=1),
         }
     ),
+    "dcnn": Model(
+        {
+            "num_hops": Rule(int, least=0),
+            "dropout": Rule(float, least=0, below=1),
+        }
+    ),
+    "ring-gnn": Model(
+        {
+            "hidden_channels": Rule(int, least=1),
+            "num_layers": Rule(int, least=1),
+            "norm": Rule(str, words=("graph", "none")),
+            "dropout": Rule(float, least=0, below=1),
+        }
+    ),
 }
 """Models by name."""

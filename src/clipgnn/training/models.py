@@ -8,9 +8,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from clipgnn.baselines.dcnn import DCNN
 from clipgnn.baselines.dgcnn import DGCNN
 from clipgnn.baselines.gin import GIN
 from clipgnn.baselines.patchy_san import PatchySAN
+from clipgnn.baselines.ring_gnn import RingGNN
 from clipgnn.baselines.rp_gin import RPGIN
 from clipgnn.coloring.codes import ColorCode
 from clipgnn.coloring.groups import Partition, color_groups
@@ -161,5 +163,7 @@ NETWORKS: Mapping[str, Network] = {
     "rp-gin": _baseline(RPGIN, one_group),
     "dgcnn": _baseline(DGCNN),
     "patchy-san": _baseline(PatchySAN),
+    "dcnn": _baseline(DCNN),
+    "ring-gnn": _baseline(RingGNN),
 }
 """Networks by name."""

@@ -1,0 +1,160 @@
+"""DCNN against a plain implementation, graph by graph."""
+
+import dataclasses
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from tests.training.examples import some_graphs
+
+from clipgnn.baselines.dcnn import DCNN
+from clipgnn.coloring.groups import color_groups
+from clipgnn.errors import InvalidParameterError
+from clipgnn.graphs.packed import PackedGraphs
+from clipgnn.graphs.padded import Assembler
+from clipgnn.training import ModelSpec, Recipe, Split, train
+
+
+@pytest.fixture
+def double() -> Iterator[None]:
+    torch.set_default_dtype(torch.float64)
+    yield
+    torch.set_default_dtype(torch.float32)
+
+
+def _assembler(graphs: PackedGraphs) -> Assembler:
+    return Assembler(graphs, color_groups(graphs.x, graphs.graph_of_node))
+
+
+def _outputs(model: DCNN, graphs: PackedGraphs, chosen: torch.Tensor, extra: int = 0):
+    assembler = _assembler(graphs)
+    return model.classify(assembler.batch(chosen, assembler.room_for(chosen) + extra), None)
+
+
+def _with_attributes(graphs: PackedGraphs) -> PackedGraphs:
+    generator = torch.Generator().manual_seed(3)
+    x = torch.randn(graphs.x.shape[0], 4, generator=generator)
+    return dataclasses.replace(graphs, x=x, in_channels=4)
+
+
+def _relabelled(graphs: PackedGraphs) -> PackedGraphs:
+    """The same graphs, the nodes of each in reverse order."""
+    counts = graphs.node_pointers.diff()
+    of_node, of_edge = (
+        torch.arange(len(graphs)).repeat_interleave(pointers.diff())
+        for pointers in (graphs.node_pointers, graphs.edge_pointers)
+    )
+    nodes = torch.arange(graphs.x.shape[0])
+    mirror = 2 * graphs.node_pointers[of_node] + counts[of_node] - 1 - nodes
+    edges = counts[of_edge] - 1 - graphs.edge_index
+    return dataclasses.replace(graphs, x=graphs.x[mirror], edge_index=edges)
+
+
+def _plain(graphs: PackedGraphs, model: DCNN, member: int, hops: int) -> np.ndarray:
+    """tanh(W ⊙ 1ᵀ P* X / N), then the dense layer, one graph at a time."""
+    weight = model.scale.weight[member].detach().numpy()
+    dense, bias = (p[member].detach().numpy() for p in (model.last.weight, model.last.bias))
+    attributes = graphs.attributes().double().numpy()
+    nodes, edges = graphs.node_pointers.tolist(), graphs.edge_pointers.tolist()
+    rows = []
+    for graph in range(len(graphs)):
+        size = nodes[graph + 1] - nodes[graph]
+        adjacency = np.zeros((size, size))
+        for source, target in graphs.edge_index.t()[edges[graph] : edges[graph + 1]].tolist():
+            adjacency[source, target] = 1
+        degree = adjacency.sum(1)
+        transition = np.zeros_like(adjacency)
+        transition[degree > 0] = adjacency[degree > 0] / degree[degree > 0, None]
+        own = attributes[nodes[graph] : nodes[graph + 1]]
+        series = [np.linalg.matrix_power(transition, hop) for hop in range(hops + 1)]
+        z = np.tanh(weight * np.stack([np.ones(size) @ power @ own / size for power in series]))
+        rows.append(z.reshape(-1) @ dense + bias)
+    return np.stack(rows)
+
+
+@pytest.mark.usefixtures("double")
+@pytest.mark.parametrize("kind", ["labels", "attributes"])
+@pytest.mark.parametrize("hops", [0, 1, 4])
+def test_what_the_paper_says_graph_by_graph(kind: str, hops: int) -> None:
+    graphs = some_graphs()
+    if kind == "attributes":
+        graphs = _with_attributes(graphs)
+    model = DCNN(graphs, 3, num_members=2, num_hops=hops)
+    outputs = _outputs(model, graphs, torch.arange(8).expand(2, 8))
+    expected = np.stack([_plain(graphs, model, member, hops) for member in range(2)])
+    np.testing.assert_allclose(outputs.detach().numpy(), expected, atol=1e-12)
+    assert np.abs(expected[0] - expected[1]).max() > 1e-2
+
+
+@pytest.mark.usefixtures("double")
+def test_relabelling_nodes_changes_nothing() -> None:
+    graphs = _with_attributes(some_graphs())
+    model, other = (DCNN(graphs, 2), DCNN(_relabelled(graphs), 2))
+    other.load_state_dict(model.state_dict())
+    chosen = torch.arange(8)[None]
+    same = _outputs(other, _relabelled(graphs), chosen)
+    torch.testing.assert_close(_outputs(model, graphs, chosen), same, rtol=0, atol=1e-12)
+
+
+def test_padding_and_members_do_not_meet() -> None:
+    graphs = some_graphs()
+    none = len(graphs)
+    chosen = torch.tensor([[3, 0, 5, none], [1, 2, none, none], [4, 4, 6, 7]])
+    model = DCNN(graphs, 2, num_members=3)
+    together = _outputs(model, graphs, chosen, extra=5)
+    for member in range(3):
+        single = DCNN(graphs, 2)
+        single.load_state_dict(
+            {name: value[member : member + 1] for name, value in model.state_dict().items()}
+        )
+        own = chosen[member][chosen[member] != none][None]
+        torch.testing.assert_close(
+            together[member, : own.shape[1]], _outputs(single, graphs, own)[0]
+        )
+    assert (model.diffused[-1] == 0).all()
+
+
+def test_no_edges_one_node_and_a_walk_that_ends() -> None:
+    graphs = PackedGraphs(
+        name="small",
+        x=torch.tensor([0, 1, 1, 0]),
+        in_channels=2,
+        edge_index=torch.tensor([[0, 1], [1, 0]]),
+        node_pointers=torch.tensor([0, 1, 4]),
+        edge_pointers=torch.tensor([0, 0, 2]),
+        y=torch.tensor([0, 1]),
+    )
+    diffused = DCNN(graphs, 2, num_hops=2).diffused
+    third = 1 / 3
+    expected = [
+        [[1.0, 0.0], [0.0, 0.0], [0.0, 0.0]],
+        [[third, 2 * third], [0.0, 2 * third], [0.0, 2 * third]],
+        [[0.0, 0.0]] * 3,
+    ]
+    torch.testing.assert_close(diffused, torch.tensor(expected))
+
+
+def test_it_learns_which_label_prevails() -> None:
+    graphs = some_graphs(60)
+    share = torch.tensor(
+        [graphs.x[graphs.graph_of_node == graph].double().mean() for graph in range(60)]
+    )
+    graphs = dataclasses.replace(graphs, y=(share > 0.5).long())
+    split = Split(torch.arange(45), torch.arange(45, 60))
+    recipe = Recipe(epochs=25, batch_size=16, learning_rate=0.1)
+    history = train(graphs, ModelSpec("dcnn", {"num_hops": 2}), recipe, [split], [0])[0]
+    assert max(history.test_score[-10:]) >= 14 / 15
+    dropped = ModelSpec("dcnn", {"num_hops": 2, "dropout": 0.5})
+    recipe = dataclasses.replace(recipe, epochs=1)
+    assert train(graphs, dropped, recipe, [split], [0])[0].train_loss[0] != history.train_loss[0]
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"num_hops": -1}, {"num_hops": 1.5}, {"dropout": 1.0}, {"dropout": True}]
+)
+@pytest.mark.usefixtures("without_shape_checks")
+def test_parameters_that_make_no_sense(wrong: dict[str, Any]) -> None:
+    with pytest.raises(InvalidParameterError, match=f"{next(iter(wrong))}.*of DCNN"):
+        DCNN(some_graphs(3), 2, **wrong)

@@ -1,0 +1,252 @@
+"""Ring-GNN: the 15 operations one by one, symmetry, padding, and what only products can see."""
+
+import dataclasses
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import torch
+from tests.training.examples import rings, some_graphs
+from torch import Tensor
+
+from clipgnn.baselines import ring_gnn
+from clipgnn.baselines.equivariant import EquivariantLinear, GraphNorm
+from clipgnn.baselines.ring_gnn import RingGNN, RingLayer
+from clipgnn.coloring.groups import color_groups
+from clipgnn.errors import InvalidGraphError, InvalidParameterError
+from clipgnn.graphs.packed import PackedGraphs
+from clipgnn.graphs.padded import Assembler
+from clipgnn.graphs.properties import circular_skip_links
+from clipgnn.training import ModelSpec, Recipe, Split, train
+
+
+@pytest.fixture(autouse=True)
+def double() -> Iterator[None]:
+    torch.set_default_dtype(torch.float64)
+    torch.manual_seed(0)
+    yield
+    torch.set_default_dtype(torch.float32)
+
+
+def _tensors(sizes: list[int], room: int, channels: int) -> tuple[Tensor, Tensor, Tensor]:
+    """Random entries, vectors and `real` for one member's graphs of these sizes."""
+    real = (torch.arange(room) < torch.tensor(sizes)[:, None]).double()[None, :, None]
+    entries = torch.randn(1, len(sizes), channels, room, room)
+    vectors = torch.randn(1, len(sizes), 2, room) * real
+    return entries * real[..., None] * real[..., None, :], vectors, real
+
+
+def _literally(linear: EquivariantLinear, x: Tensor, vectors: Tensor) -> Tensor:
+    """The map on one graph without padding, `[channels, n, n]`: every operation as written."""
+    n = x.shape[1]
+    eye, ones = torch.eye(n), torch.ones(n)
+    diagonal, rows, columns = (torch.einsum(to, x) for to in ("cii->ci", "cij->ci", "cij->cj"))
+    rows, columns = rows / n, columns / n
+    spreads = [
+        lambda v: torch.einsum("ci,ij->cij", v, eye),
+        lambda v: torch.einsum("ci,j->cij", v, ones),
+        lambda v: torch.einsum("cj,i->cij", v, ones),
+    ]
+    numbers = [diagonal.sum(1) / n, x.sum((1, 2)) / n**2, vectors.sum(1) / n]
+    of_vectors = [[spread(v) for v in (diagonal, rows, columns, vectors)] for spread in spreads]
+    of_numbers = [
+        [torch.einsum("c,ij->cij", number, to) for number in numbers]
+        for to in (eye, torch.ones(n, n))
+    ]
+    parts = linear.vectors.weight[0].chunk(3, dim=1)
+    result = torch.einsum(
+        "cij,co->oij", torch.cat([x, x.transpose(1, 2)]), linear.entries.weight[0]
+    )
+    for operations, weight in zip(of_vectors, parts, strict=True):
+        result = result + torch.einsum("cij,co->oij", torch.cat(operations), weight)
+    biases = linear.numbers.bias[0].chunk(2)
+    for operations, weight, bias, to in zip(
+        of_numbers,
+        linear.numbers.weight[0].chunk(2, dim=1),
+        biases,
+        (eye, torch.ones(n, n)),
+        strict=True,
+    ):
+        result = result + torch.einsum("cij,co->oij", torch.cat(operations), weight)
+        result = result + torch.einsum("o,ij->oij", bias, to)
+    return result
+
+
+def _assembler(graphs: PackedGraphs) -> Assembler:
+    return Assembler(graphs, color_groups(graphs.x, graphs.graph_of_node))
+
+
+def _outputs(model: RingGNN, graphs: PackedGraphs, chosen: Tensor, extra: int = 0) -> Tensor:
+    assembler = _assembler(graphs)
+    return model.classify(assembler.batch(chosen, assembler.room_for(chosen) + extra), None)
+
+
+def _shaken(model: RingGNN) -> RingGNN:
+    """No weight is 0 or 1, as it may be before training and hide what it does."""
+    with torch.no_grad():
+        for weight in model.parameters():
+            weight.add_(0.3 * torch.rand_like(weight) + 0.1)
+    return model
+
+
+def _with_attributes(graphs: PackedGraphs) -> PackedGraphs:
+    return dataclasses.replace(graphs, x=torch.randn(graphs.x.shape[0], 3), in_channels=3)
+
+
+def _reversed(graphs: PackedGraphs) -> PackedGraphs:
+    """The same graphs, the nodes of each in reverse order."""
+    counts, of_node = graphs.node_pointers.diff(), graphs.graph_of_node
+    of_edge = torch.arange(len(graphs)).repeat_interleave(graphs.edge_pointers.diff())
+    mirror = 2 * graphs.node_pointers[of_node] + counts[of_node] - 1
+    mirror = mirror - torch.arange(graphs.x.shape[0])
+    edges = counts[of_edge] - 1 - graphs.edge_index
+    return dataclasses.replace(graphs, x=graphs.x[mirror], edge_index=edges)
+
+
+def test_the_map_is_the_fifteen_operations_and_two_biases() -> None:
+    sizes = [5, 3, 1]
+    x, vectors, real = _tensors(sizes, 6, 2)
+    linear = EquivariantLinear(1, 2, 3, diagonal_channels=2)
+    result = linear(x, vectors, real)
+    for graph, n in enumerate(sizes):
+        expected = _literally(linear, x[0, graph, :, :n, :n], vectors[0, graph, :, :n])
+        torch.testing.assert_close(result[0, graph, :, :n, :n], expected, rtol=0, atol=1e-12)
+    assert (result[(real[..., None] * real[..., None, :]).expand_as(result) == 0] == 0).all()
+
+
+def test_entries_have_fifteen_weights_that_all_matter() -> None:
+    linear = EquivariantLinear(1, 1, 1)
+    weights = [weight for weight in linear.parameters() if weight.dim() == 3]
+    assert sum(weight.numel() for weight in weights) == 15
+    assert linear.numbers.bias.numel() == 2
+    x, _, real = _tensors([4], 4, 1)
+    outputs = []
+    for weight in linear.parameters():
+        for place in range(weight.numel()):
+            with torch.no_grad():
+                for other in linear.parameters():
+                    other.zero_()
+                weight.view(-1)[place] = 1
+            outputs.append(linear(x, None, real).detach().flatten())
+    # One graph of four nodes is enough to see that no operation repeats others, but for the
+    # numbers, which differ from the biases by a factor that is the graph's own.
+    assert torch.linalg.matrix_rank(torch.stack(outputs)) == 13
+
+
+@pytest.mark.parametrize("norm", [True, False])
+def test_the_layer_follows_a_relabelling(norm: bool) -> None:
+    x, vectors, real = _tensors([6, 6], 6, 2)
+    layer = RingLayer(1, 2, 4, diagonal_channels=2, norm=norm)
+    order = torch.randperm(6)
+    shuffled = layer(x[..., order, :][..., order], vectors[..., order], real)
+    expected = layer(x, vectors, real)[..., order, :][..., order]
+    torch.testing.assert_close(shuffled, expected, rtol=0, atol=1e-11)
+
+
+def test_the_layer_multiplies_matrices() -> None:
+    x, vectors, real = _tensors([4], 4, 2)
+    layer = RingLayer(1, 2, 3, diagonal_channels=2, norm=False, product_weight=0.25)
+    first, left, right = layer.maps(x, vectors, real)[0, 0].split(3)
+    product = torch.einsum("cik,ckj->cij", left, right)
+    expected = torch.relu(first + 0.25 * product)
+    torch.testing.assert_close(layer(x, vectors, real)[0, 0], expected)
+    normalised = GraphNorm(1, 2)(x, real)
+    torch.testing.assert_close(normalised.mean((3, 4)), torch.zeros(1, 1, 2))
+    torch.testing.assert_close(
+        normalised.var((3, 4), correction=0), torch.ones(1, 1, 2), rtol=0, atol=1e-4
+    )
+
+
+@pytest.mark.parametrize("norm", ["graph", None])
+@pytest.mark.parametrize("kind", ["labels", "attributes"])
+def test_relabelling_nodes_changes_nothing(kind: str, norm: str | None) -> None:
+    graphs = some_graphs() if kind == "labels" else _with_attributes(some_graphs())
+    model, other = (RingGNN(these, 2, norm=norm).eval() for these in (graphs, _reversed(graphs)))
+    other.load_state_dict(model.state_dict())
+    chosen = torch.arange(8)[None]
+    outputs = _outputs(model, graphs, chosen)
+    torch.testing.assert_close(outputs, _outputs(other, _reversed(graphs), chosen))
+    assert outputs.std(1).min() > 1e-4
+
+
+@pytest.mark.parametrize("training", [True, False])
+def test_padding_and_members_do_not_meet(training: bool) -> None:
+    graphs = some_graphs()
+    none = len(graphs)
+    chosen = torch.tensor([[3, 0, 5, none], [1, 2, none, none], [4, 4, 6, 7]])
+    model = _shaken(RingGNN(graphs, 2, num_members=3, hidden_channels=4)).train(training)
+    states = [
+        {name: value[m : m + 1].clone() for name, value in model.state_dict().items()}
+        for m in range(3)
+    ]
+    together = _outputs(model, graphs, chosen, extra=5)
+    for member, state in enumerate(states):
+        single = RingGNN(graphs, 2, hidden_channels=4).train(training)
+        single.load_state_dict(state)
+        own = chosen[member][chosen[member] != none][None]
+        torch.testing.assert_close(
+            together[member, : own.shape[1]], _outputs(single, graphs, own)[0]
+        )
+
+
+def test_a_larger_graph_in_the_data_set_changes_nothing() -> None:
+    graphs = some_graphs(4)
+    largest = int(graphs.node_pointers.diff().max()) + 7
+    more = PackedGraphs(
+        name="more",
+        x=torch.cat([graphs.x, torch.zeros(largest, dtype=torch.int64)]),
+        in_channels=graphs.in_channels,
+        edge_index=graphs.edge_index,
+        node_pointers=torch.cat([graphs.node_pointers, graphs.node_pointers[-1:] + largest]),
+        edge_pointers=torch.cat([graphs.edge_pointers, graphs.edge_pointers[-1:]]),
+        y=torch.cat([graphs.y, graphs.y[:1]]),
+    )
+    model, wider = _shaken(RingGNN(graphs, 2)).eval(), RingGNN(more, 2).eval()
+    wider.load_state_dict(model.state_dict())
+    chosen = torch.arange(4)[None]
+    torch.testing.assert_close(_outputs(model, graphs, chosen), _outputs(wider, more, chosen))
+
+
+@pytest.mark.parametrize("norm", ["graph", None])
+def test_it_tells_apart_what_message_passing_cannot(norm: str | None) -> None:
+    graphs = circular_skip_links(copies=2, skip_lengths=(2, 3))
+    model = RingGNN(graphs, 4, norm=norm).eval()
+    outputs = _outputs(model, graphs, torch.arange(4)[None])[0]
+    for one, same in ((0, 1), (2, 3)):
+        torch.testing.assert_close(outputs[one], outputs[same], rtol=1e-10, atol=1e-10)
+    assert (outputs[0] - outputs[2]).abs().max() > 1e-6
+
+
+def test_it_learns_what_message_passing_cannot() -> None:
+    torch.set_default_dtype(torch.float32)
+    graphs, numbers = rings(40), torch.arange(40)
+    split = Split(numbers[:30], numbers[30:])
+    spec = ModelSpec("ring-gnn", {"hidden_channels": 8, "dropout": 0.1})
+    recipe = Recipe(epochs=15, batch_size=10, learning_rate=0.01)
+    assert train(graphs, spec, recipe, [split], [0])[0].test_score[-1] == 1.0
+
+
+def test_graphs_that_are_too_large_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    large = PackedGraphs(
+        name="large",
+        x=torch.zeros(620, dtype=torch.int64),
+        in_channels=1,
+        edge_index=torch.empty(2, 0, dtype=torch.int64),
+        node_pointers=torch.tensor([0, 620]),
+        edge_pointers=torch.tensor([0, 0]),
+        y=torch.tensor([0]),
+    )
+    with pytest.raises(InvalidGraphError, match=r"more than 295 nodes.*'large' has 620"):
+        RingGNN(large, 2)
+    monkeypatch.setattr(ring_gnn, "MOST_STORED", 9 * 5**2)
+    with pytest.raises(InvalidGraphError, match=r"8 graphs .* more than 5 nodes"):
+        RingGNN(some_graphs(), 2)
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"hidden_channels": 0}, {"num_layers": 1.5}, {"norm": "layer"}, {"dropout": 1.0}]
+)
+@pytest.mark.usefixtures("without_shape_checks")
+def test_parameters_that_make_no_sense(wrong: dict[str, Any]) -> None:
+    with pytest.raises(InvalidParameterError, match=f"{next(iter(wrong))}.*of Ring-GNN"):
+        RingGNN(some_graphs(3), 2, **wrong)
