@@ -172,7 +172,7 @@ class Overrides:
     Attributes:
         models: names of rows.
         datasets: names of data sets.
-        epochs: epochs to train, which makes other trials.
+        epochs: epochs to train, which makes other trials; a kernel has none.
         folds: how many of the folds to run; the others are missing in the table.
         where: for parameters of the grid, the values to keep; what is fixed stays.
         protocol: another protocol; "fair" also makes the split nested.
@@ -209,14 +209,21 @@ class Overrides:
             key for axes in _all_axes(spec) for key, values in axes.items() if len(values) > 1
         }
         _check_known("--where", list(self.where), sorted(varied), spec)
+        # What only the other models know would not be understood when the part is read again.
+        known = {key for row in rows for key in MODELS[row.model].rules}
+        epochs: Axes = {"epochs": ()} if self.epochs else {}
         narrowed = replace(
             spec,
             datasets=datasets,
             protocol=self.protocol or spec.protocol,
             split="nested" if self.protocol == "fair" else spec.split,
             first_folds=self.folds or spec.first_folds,
-            grid=self._kept({**spec.grid, **({"epochs": ()} if self.epochs else {})}),
-            only={key: self._kept(axes) for key, axes in spec.only.items() if key in datasets},
+            grid=self._kept(_among(known, {**spec.grid, **epochs})),
+            only={
+                dataset: self._kept(_among(known, axes))
+                for dataset, axes in spec.only.items()
+                if dataset in datasets
+            },
             rows=tuple(
                 replace(
                     row,
@@ -252,6 +259,10 @@ class Overrides:
 
 def _all_axes(spec: Spec) -> list[Axes]:
     return [spec.grid, *spec.only.values(), *(row.axes for row in spec.rows)]
+
+
+def _among(known: set[str], axes: Axes) -> Axes:
+    return {key: values for key, values in axes.items() if key in known}
 
 
 def _as_lists(axes: Axes) -> dict[str, list[Value]]:

@@ -3,11 +3,20 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from clipgnn.experiments.catalog import RECIPE, Value
+from clipgnn.experiments.catalog import MODELS, RECIPE, Value
 from clipgnn.experiments.spec import Spec
 from clipgnn.experiments.store import Store, StoredResult
 
-_PACKAGES = ("torch", "torch-geometric", "numpy", "scipy", "scikit-learn", "networkx", "cuda")
+_PACKAGES = (
+    "torch",
+    "torch-geometric",
+    "numpy",
+    "scipy",
+    "scikit-learn",
+    "grakel",
+    "networkx",
+    "cuda",
+)
 
 
 def provenance(spec: Spec, store: Store, results: Mapping[str, StoredResult]) -> list[str]:
@@ -41,7 +50,11 @@ def _commands(store: Store) -> list[str]:
 
 
 def _grid(spec: Spec) -> str:
-    recipe = {key: (rule.default,) for key, rule in RECIPE.items() if rule.default is not None}
+    recipe = {
+        key: (rule.default,)
+        for key, rule in RECIPE.items()
+        if rule.default is not None and any(MODELS[row.model].trained for row in spec.rows)
+    }
     parts = [f"{key} {_choices(values)}" for key, values in {**recipe, **spec.grid}.items()]
     parts += [
         f"on {dataset} {key} {_choices(values)}"
