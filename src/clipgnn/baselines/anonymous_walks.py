@@ -105,46 +105,50 @@ def walk_distributions(
 
 @dataclass(frozen=True, eq=False)
 class _Walks:
-    """Walks of as many steps, a column for each.
+    """Walks of as many steps.
 
     Attributes:
-        nodes: `[steps + 1, walks]`, where they have been.
-        places: the anonymous walks: for each of these nodes, how many others came before it.
+        nodes: for each step and the beginning, the nodes where they were.
+        places: the anonymous walks: for each of these nodes, how many others were met before it.
+        met: how many nodes were met.
         number: of the anonymous walk, whose digits are its places.
         weight: probability of the walk, or share among the samples.
     """
 
-    nodes: Integers
-    places: Integers
+    nodes: tuple[Integers, ...]
+    places: tuple[Integers, ...]
+    met: Integers
     number: Integers
     weight: Floats
 
     @classmethod
     def beginning(cls, nodes: Integers, weight: Floats) -> "_Walks":
-        return cls(nodes[None], np.zeros_like(nodes)[None], np.zeros_like(nodes), weight)
+        zeros = np.zeros_like(nodes)
+        return cls((nodes,), (zeros,), zeros + 1, zeros, weight)
 
     @property
     def here(self) -> Integers:
         """The nodes where they are."""
-        last: Integers = self.nodes[-1]
-        return last
+        return self.nodes[-1]
 
     def __getitem__(self, chosen: Integers | slice) -> "_Walks":
         return _Walks(
-            self.nodes[:, chosen],
-            self.places[:, chosen],
+            tuple(nodes[chosen] for nodes in self.nodes),
+            tuple(places[chosen] for places in self.places),
+            self.met[chosen],
             self.number[chosen],
             self.weight[chosen],
         )
 
     def moved(self, node: Integers) -> "_Walks":
         """The walks after one more step, to these nodes."""
-        place = self.places.max(axis=0) + 1
+        place = self.met
         for before, its_place in zip(self.nodes, self.places, strict=True):
             place = np.where(before == node, its_place, place)
         return _Walks(
-            np.concatenate([self.nodes, node[None]]),
-            np.concatenate([self.places, place[None]]),
+            (*self.nodes, node),
+            (*self.places, place),
+            np.maximum(self.met, place + 1),
             self.number * (len(self.nodes) + 1) + place,
             self.weight,
         )
