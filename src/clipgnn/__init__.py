@@ -37,7 +37,7 @@ if TYPE_CHECKING:
         triangle_freeness,
     )
     from clipgnn.nn import CLIP, load, save
-    from clipgnn.training import History, ModelSpec, Recipe, Split, train
+    from clipgnn.training import History, ModelSpec, Recipe, Split, fit, train
 
 __version__ = "0.1.0"
 
@@ -65,6 +65,7 @@ __all__ = [
     "circular_skip_links",
     "color_groups",
     "connectivity",
+    "fit",
     "hold_out",
     "load",
     "load_dataset",
@@ -100,7 +101,7 @@ _HOMES = {
         "triangle_freeness",
     ),
     "clipgnn.nn": ("CLIP", "load", "save"),
-    "clipgnn.training": ("History", "ModelSpec", "Recipe", "Split", "train"),
+    "clipgnn.training": ("History", "ModelSpec", "Recipe", "Split", "fit", "train"),
 }
 
 

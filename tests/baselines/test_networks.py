@@ -70,13 +70,13 @@ def test_members_and_padding_leave_a_network_alone(
 
 @every_network
 def test_networks_learn(spec: ModelSpec) -> None:
-    """Large graphs against small ones: every network sees a difference as plain as that."""
+    """Which label has more nodes: every network sees a difference as plain as that."""
     graphs = some_graphs(40)
-    large = (graphs.node_pointers.diff() > 6).long()
-    graphs = replace(graphs, y=large)
-    recipe = Recipe(epochs=30, batch_size=8, learning_rate=0.01)
+    share = [graph.x[:, 1].mean().item() for graph in graphs.to_data_list()]
+    graphs = replace(graphs, y=(torch.tensor(share) > 0.5).long())
+    recipe = Recipe(epochs=40, batch_size=8, learning_rate=0.01)
     history = train(graphs, spec, recipe, _splits(4, 40)[:1], [1])[0]
-    assert history.train_loss[-1] < 0.6 * history.train_loss[0]
+    assert history.train_loss[-1] < 0.7 * history.train_loss[0]
 
 
 @every_network

@@ -128,7 +128,7 @@ def test_a_trial_that_fails(call, monkeypatch):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("run", "smal"), "no experiment 'smal'. Known are: small, smoke, table2"),
+        (("run", "smal"), "no experiment 'smal'. Known are: small, smoke, table1"),
         (("run", "nowhere/x.toml"), "no experiment file nowhere/x.toml"),
         ((*RUN, "--models", "17-CLIP"), "--models '17-CLIP' is not in small"),
         ((*RUN, "--datasets", "cls"), "Did you mean 'csl'?"),

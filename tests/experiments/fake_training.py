@@ -48,7 +48,7 @@ def small_spec(**changes: object) -> Spec:
 
 
 def fake_result(trial: Trial) -> TrialResult:
-    epochs = int(trial.recipe["epochs"])
+    epochs = int(trial.recipe.get("epochs", 1))
     generator = np.random.default_rng(trial.random_seed("fake"))
     rise = 0.5 + 0.4 * (1 - np.exp(-np.arange(epochs)))
     return TrialResult(

@@ -12,22 +12,35 @@ from clipgnn.experiments import catalog
 from clipgnn.experiments.catalog import Model, Rule
 from clipgnn.experiments.reading import find_spec, parse_spec, read_spec
 from clipgnn.experiments.spec import Overrides
+from clipgnn.report.published import PUBLISHED
 
 
 def test_the_whole_grid_of_table_2():
     spec = read_spec(find_spec("table2"))
     trials = spec.trials()
-    # three property tasks with 2 × 4 × 3 configurations, csl with 2 × 4
-    assert len(trials) == 3 * 10 * (3 * 24 + 8)
+    # On three tasks 2 × 4 × 3 configurations, on csl 2 × 4; of RP-GIN six times as many, twice;
+    # of Ring-GNN two on csl.
+    assert len(trials) == 10 * ((3 * 24 + 8) * (4 + 2 * 6) + 2)
     assert len({trial.identity for trial in trials}) == len(trials)
-    assert {trial.parameters["hidden_channels"] for trial in trials if trial.dataset == "csl"} == {
-        16
-    }
-    assert {trial.parameters["num_colorings"] for trial in trials} == {0, 1, 16}
-    assert {trial.parameters["num_layers"] for trial in trials} == {1, 2, 3, 5}
+    on_csl = [trial for trial in trials if trial.dataset == "csl"]
+    assert {trial.parameters["hidden_channels"] for trial in on_csl} == {16}
+    clip = [trial for trial in trials if trial.model == "clip"]
+    assert {trial.parameters["num_colorings"] for trial in clip} == {0, 1, 16}
+    assert {trial.parameters["num_layers"] for trial in clip} == {1, 2, 3, 5}
+    relational = [trial for trial in trials if trial.model == "rp-gin"]
+    assert {trial.parameters["num_identities"] for trial in relational} == {5, 10, 15, 20, 25, 30}
     assert {trial.recipe["batch_size"] for trial in trials} == {32, 64}
     assert {trial.recipe["epochs"] for trial in trials} == {400}
-    assert [row.name for row in spec.rows] == ["0-CLIP", "1-CLIP", "16-CLIP"]
+    names = ["GIN", "Ring-GNN", "1-RP-GIN", "16-RP-GIN", "0-CLIP", "1-CLIP", "16-CLIP"]
+    assert [row.name for row in spec.rows] == names
+
+
+@pytest.mark.parametrize("table", ["table1", "table2", "table3"])
+def test_tables_have_the_rows_of_the_paper(table):
+    spec = read_spec(find_spec(table))
+    assert {row.name for row in spec.rows} == PUBLISHED[spec.published].keys()
+    for row in spec.rows:
+        assert set(PUBLISHED[spec.published][row.name]) <= set(row.datasets)
 
 
 def test_every_kept_experiment_can_be_read():
@@ -100,6 +113,7 @@ def test_a_row_has_values_of_its_own_on_a_data_set():
     kept = Overrides(where={"hidden_channels": (3,)})(spec)
     assert [(cell.row, cell.dataset) for cell in kept.cells] == [("clip", "csl"), ("A", "csl")]
     assert {c.parameters["hidden_channels"] for c in kept.cells[1].configurations} == {3}
+    assert parse_spec(kept.content(), "small", "small.toml") == kept
 
 
 def test_another_data_set_of_the_tu_collection():

@@ -41,6 +41,7 @@ class Rule:
     Attributes:
         kind: `int`, `float`, `str` or `bool`; an integer also serves as a float.
         least: smallest number.
+        above: numbers are over this one.
         below: numbers are under this one.
         words: the only words.
         default: value of a recipe that does not say.
@@ -48,6 +49,7 @@ class Rule:
 
     kind: type
     least: int | float | None = None
+    above: int | float | None = None
     below: int | float | None = None
     words: tuple[str, ...] = ()
     default: Value | None = None
@@ -63,6 +65,7 @@ class Rule:
         return (
             isfinite(value)
             and (self.least is None or value >= self.least)
+            and (self.above is None or value > self.above)
             and (self.below is None or value < self.below)
         )
 
@@ -78,6 +81,8 @@ class Rule:
         text = "an integer" if self.kind is int else "a number"
         if self.least is not None:
             text += f" of at least {self.least:g}"
+        if self.above is not None:
+            text += f" above {self.above:g}"
         if self.below is not None:
             text += f" and under {self.below:g}"
         return text
@@ -111,6 +116,8 @@ class Model:
         """Parameters and recipe."""
         return {**self.parameters, **(RECIPE if self.trained else {})}
 
+
+_POSITIVE = Rule(float, above=0)
 
 MODELS: Mapping[str, Model] = {
     "clip": Model(
@@ -172,6 +179,25 @@ MODELS: Mapping[str, Model] = {
             "norm": Rule(str, words=("graph", "none")),
             "dropout": Rule(float, least=0, below=1),
         }
+    ),
+    "wl": Model(
+        {"height": Rule(int, least=0), "normalize": Rule(bool), "C": _POSITIVE},
+        trained=False,
+    ),
+    "awl": Model(
+        {
+            "length": Rule(int, least=1, below=16),
+            "kernel": Rule(str, words=("linear", "rbf", "polynomial")),
+            "sigma": _POSITIVE,
+            "degree": Rule(int, least=1),
+            "offset": Rule(float, least=0),
+            "epsilon": _POSITIVE,
+            "delta": Rule(float, above=0, below=1),
+            "sampling": Rule(str, words=("auto", "never", "always")),
+            "seed": Rule(int, least=0),
+            "C": _POSITIVE,
+        },
+        trained=False,
     ),
 }
 """Models by name."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from clipgnn.errors import InvalidParameterError, suggestion
+from clipgnn.experiments.catalog import MODELS
 from clipgnn.experiments.protocol import PROTOCOLS, Candidate, Curve, Measurement, aligned
 from clipgnn.experiments.spec import Cell, Configuration, Spec
 from clipgnn.experiments.store import StoredResult
@@ -85,6 +86,7 @@ def _candidate(
             for fold, runs in whole.items()
             if nested
         },
+        trained=MODELS[configuration.model].trained,
     )
 
 

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from clipgnn.errors import InvalidParameterError
+from clipgnn.experiments.catalog import MODELS
 from clipgnn.experiments.trial import Trial, TrialResult
 
 Work = Callable[[Sequence[Trial]], list[TrialResult]]
@@ -41,11 +42,13 @@ def jobs_of(trials: Iterable[Trial], *, together: bool) -> list[Job]:
     Args:
         trials: the trials.
         together: whether to train all folds and seeds of a configuration in one job, which is
-            faster on a GPU; one trial a job is faster on cores of a CPU.
+            faster on a GPU; one trial a job is faster on cores of a CPU. Those of a kernel always
+            are together: they share what it gives between the graphs.
     """
     groups: dict[str, list[Trial]] = {}
     for trial in trials:
-        groups.setdefault(trial.configuration if together else trial.identity, []).append(trial)
+        shared = together or not MODELS[trial.model].trained
+        groups.setdefault(trial.configuration if shared else trial.identity, []).append(trial)
     return [Job(tuple(group)) for group in groups.values()]
 
 

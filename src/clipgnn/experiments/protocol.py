@@ -25,11 +25,13 @@ class Candidate:
         configuration: its parameters and recipe.
         test: for each finished fold, the curve of its test part.
         validation: the same for the validation part, where the split has one.
+        trained: whether there are epochs to choose from; the curves of a kernel have one point.
     """
 
     configuration: Mapping[str, Value]
     test: Mapping[int, Curve]
     validation: Mapping[int, Curve] = field(default_factory=dict)
+    trained: bool = True
 
 
 @dataclass(frozen=True)
@@ -38,12 +40,12 @@ class Choice:
 
     Attributes:
         configuration: the configuration.
-        epoch: the epoch, from 1.
+        epoch: the epoch, from 1; None where there are no epochs.
         fold: the fold it was chosen for; None if it was chosen for all of them.
     """
 
     configuration: Mapping[str, Value]
-    epoch: int
+    epoch: int | None
     fold: int | None = None
 
 
@@ -127,7 +129,7 @@ def gin(candidates: Sequence[Candidate], num_folds: int, *, maximize: bool = Tru
             values = {
                 fold: float(value) for fold, value in zip(folds, curves[:, epoch], strict=True)
             }
-            choices = (Choice(candidate.configuration, epoch + 1),)
+            choices = (_choice(candidate, epoch),)
     return _measurement("gin", candidates, num_folds, values, choices)
 
 
@@ -166,7 +168,7 @@ def fair(candidates: Sequence[Candidate], num_folds: int, *, maximize: bool = Tr
         if chosen is not None:
             candidate, epoch = chosen
             values[fold] = float(candidate.test[fold][epoch])
-            choices.append(Choice(candidate.configuration, epoch + 1, fold))
+            choices.append(_choice(candidate, epoch, fold))
     return _measurement("fair", candidates, num_folds, values, tuple(choices))
 
 
@@ -188,6 +190,10 @@ def aligned(curves: Sequence[Curve]) -> Curve:
     """Curves as rows; one that was stopped early keeps its last score."""
     length = max(len(curve) for curve in curves)
     return np.stack([np.pad(curve, (0, length - len(curve)), mode="edge") for curve in curves])
+
+
+def _choice(candidate: Candidate, epoch: int, fold: int | None = None) -> Choice:
+    return Choice(candidate.configuration, epoch + 1 if candidate.trained else None, fold)
 
 
 def _merit(scores: Curve, maximize: bool) -> Curve:

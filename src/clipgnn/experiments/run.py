@@ -141,7 +141,8 @@ class _Run:
         fresh = [trial for trial in free if not self.failures[trial.identity]]
         # Those that failed are attempted alone, so that one cannot take others down with it.
         again = [trial for trial in free if self.failures[trial.identity]]
-        for job in [*jobs_of(fresh, together=self.together), *jobs_of(again, together=False)]:
+        alone = [Job((trial,)) for trial in again]
+        for job in [*jobs_of(fresh, together=self.together), *alone]:
             if claimed := self.store.claim(self.session, job.trials):
                 yield Job(tuple(claimed))
 

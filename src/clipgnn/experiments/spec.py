@@ -179,7 +179,7 @@ class Overrides:
     Attributes:
         models: names of rows.
         datasets: names of data sets.
-        epochs: epochs to train, which makes other trials.
+        epochs: epochs to train, which makes other trials; a kernel has none.
         folds: how many of the folds to run; the others are missing in the table.
         where: for parameters of the grid, the values to keep; what is fixed stays, and a row that
             tries none of them goes.
@@ -225,14 +225,21 @@ class Overrides:
                     f"--where {key} must be of {', '.join(map(str, varied[key]))}. "
                     f"Got {unknown[0]!r}."
                 )
+        # What only the other models know would not be understood when the part is read again.
+        known = {key for row in rows for key in MODELS[row.model].rules}
+        epochs: Axes = {"epochs": ()} if self.epochs else {}
         narrowed = replace(
             spec,
             datasets=datasets,
             protocol=self.protocol or spec.protocol,
             split="nested" if self.protocol == "fair" else spec.split,
             first_folds=self.folds or spec.first_folds,
-            grid=self._kept({**spec.grid, **({"epochs": ()} if self.epochs else {})}),
-            only={key: self._kept(axes) for key, axes in spec.only.items() if key in datasets},
+            grid=self._kept(_among(known, {**spec.grid, **epochs})),
+            only={
+                dataset: self._kept(_among(known, axes))
+                for dataset, axes in spec.only.items()
+                if dataset in datasets
+            },
             rows=tuple(
                 replace(
                     row,
@@ -244,6 +251,7 @@ class Overrides:
             ),
             extremes=tuple(dataset for dataset in spec.extremes if dataset in datasets),
         )
+        narrowed = _without_the_empty(narrowed)
         if not narrowed.cells:
             raise InvalidSpecError(
                 f"Nothing of {spec.name} is left: the chosen models are not measured on the "
@@ -262,9 +270,30 @@ class Overrides:
         return kept
 
 
+def _without_the_empty(spec: Spec) -> Spec:
+    """Without rows that have no configuration left, and without parameters that have no value."""
+
+    def filled(axes: Axes) -> Axes:
+        return {key: values for key, values in axes.items() if values}
+
+    left = {(cell.row, cell.dataset) for cell in spec.cells}
+    rows = []
+    for row in spec.rows:
+        datasets = tuple(dataset for dataset in row.datasets if (row.name, dataset) in left)
+        only = {key: filled(axes) for key, axes in row.only.items() if key in datasets}
+        if datasets:
+            rows.append(replace(row, axes=filled(row.axes), datasets=datasets, only=only))
+    only = {key: filled(axes) for key, axes in spec.only.items()}
+    return replace(spec, rows=tuple(rows), grid=filled(spec.grid), only=only)
+
+
 def _all_axes(spec: Spec) -> list[Axes]:
     in_rows = [axes for row in spec.rows for axes in (row.axes, *row.only.values())]
     return [spec.grid, *spec.only.values(), *in_rows]
+
+
+def _among(known: set[str], axes: Axes) -> Axes:
+    return {key: values for key, values in axes.items() if key in known}
 
 
 def _as_lists(axes: Axes) -> dict[str, list[Value]]:

@@ -13,7 +13,7 @@ from hashlib import sha256
 from typing import Any
 
 from clipgnn.errors import InvalidParameterError
-from clipgnn.experiments.catalog import TU_PREFIX, Value
+from clipgnn.experiments.catalog import MODELS, TU_PREFIX, Value
 from clipgnn.experiments.machine import installed_versions, this_machine
 
 CONTENT_VERSION = 1
@@ -80,18 +80,20 @@ class Trial:
         return hash(self.identity)
 
     def __str__(self) -> str:
-        values = ", ".join(f"{key} {value}" for key, value in self.parameters.items())
-        batch = f", batch {self.recipe['batch_size']}" if "batch_size" in self.recipe else ""
-        return f"{self.model} on {self.dataset} ({values}{batch}), fold {self.fold}"
+        values = [f"{key} {value}" for key, value in self.parameters.items()]
+        if "batch_size" in self.recipe:
+            values.append(f"batch {self.recipe['batch_size']}")
+        chosen = f" ({', '.join(values)})" if values else ""
+        return f"{self.model} on {self.dataset}{chosen}, fold {self.fold}"
 
 
 @dataclass(frozen=True)
 class TrialResult:
-    """What a trial gave: plain data, every epoch of it.
+    """What a trial gave: plain data, every epoch of it. What is not trained has one epoch.
 
     Attributes:
         trial: identity of the trial.
-        train_loss: mean loss of each epoch.
+        train_loss: mean loss of each epoch; of a kernel, the share of errors on training graphs.
         test_score: score of the test fold after each epoch: accuracy from 0 to 1, or mean squared
             error.
         validation_score: the same of the validation part; empty where there is none.
@@ -139,7 +141,7 @@ def run_trials(
 ) -> list[TrialResult]:
     """Train these trials together, which differ only in fold and seed.
 
-    This is the one thing executors call.
+    This is the one thing executors call. Kernels are fitted, on the CPU whatever the device.
 
     Args:
         trials: at least one.
@@ -159,7 +161,7 @@ def run_trials(
         )
     import torch
 
-    from clipgnn.training import ModelSpec, Recipe, train
+    from clipgnn.training import ModelSpec, Recipe, fit, train
 
     first = trials[0]
     graphs = _graphs(first.dataset)
@@ -168,21 +170,27 @@ def run_trials(
     parameters = {
         key: None if value == "none" else value for key, value in first.parameters.items()
     }
+    spec = ModelSpec(first.model, parameters)
     splits = [_split(trial, graphs.y) for trial in trials]
+    trained = MODELS[first.model].trained
+    device = device if trained else "cpu"
     threads, began = torch.get_num_threads(), time.perf_counter()
     if device == "cpu":
         # Sums depend on the number of threads: one, everywhere, gives every executor the same.
         torch.set_num_threads(1)
     try:
-        histories = train(
-            graphs,
-            ModelSpec(first.model, parameters),
-            Recipe(**recipe),
-            splits,
-            [trial.random_seed("train") for trial in trials],
-            device=device,
-            deterministic=deterministic,
-        )
+        if trained:
+            histories = train(
+                graphs,
+                spec,
+                Recipe(**recipe),
+                splits,
+                [trial.random_seed("train") for trial in trials],
+                device=device,
+                deterministic=deterministic,
+            )
+        else:
+            histories = fit(graphs, spec, splits)
     finally:
         torch.set_num_threads(threads)
     compiling = max(history.compile_seconds for history in histories)

@@ -58,7 +58,8 @@ def choice_text(choices: tuple[Choice, ...]) -> list[str]:
     for choice in choices:
         where = "" if choice.fold is None else f"fold {choice.fold}: "
         values = ", ".join(f"{key} {value}" for key, value in choice.configuration.items())
-        texts.append(f"{where}epoch {choice.epoch}; {values}")
+        epoch = "" if choice.epoch is None else f"epoch {choice.epoch}; "
+        texts.append(f"{where}{epoch}{values or 'nothing to choose'}")
     return texts
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from clipgnn.experiments.catalog import RECIPE, Value
+from clipgnn.experiments.catalog import MODELS, RECIPE, Value
 from clipgnn.experiments.spec import Spec
 from clipgnn.experiments.store import Store, StoredResult
 
@@ -13,8 +13,8 @@ _PACKAGES = (
     "numpy",
     "scipy",
     "scikit-learn",
-    "networkx",
     "grakel",
+    "networkx",
     "cuda",
 )
 
@@ -50,7 +50,11 @@ def _commands(store: Store) -> list[str]:
 
 
 def _grid(spec: Spec) -> str:
-    recipe = {key: (rule.default,) for key, rule in RECIPE.items() if rule.default is not None}
+    recipe = {
+        key: (rule.default,)
+        for key, rule in RECIPE.items()
+        if rule.default is not None and any(MODELS[row.model].trained for row in spec.rows)
+    }
     parts = [_axes({**recipe, **spec.grid})]
     parts += [f"on {dataset} {_axes(axes)}" for dataset, axes in spec.only.items()]
     for row in spec.rows:
