@@ -3,6 +3,7 @@
 import torch
 from torch import Tensor
 
+from clipgnn.coloring.groups import color_groups
 from clipgnn.coloring.hashed import hashed_colorings
 from clipgnn.graphs.packed import PackedGraphs
 from clipgnn.graphs.padded import Assembler
@@ -31,3 +32,10 @@ def outputs(
     counter = torch.tensor(3)
     colorings = hashed_colorings(batch, wanted, torch.tensor(seeds), counter) if wanted else None
     return model.classify(batch, colorings)
+
+
+def outputs_of_all(model: Members, graphs: PackedGraphs) -> Tensor:
+    """What a single member without colors says of the whole data set, without any padding."""
+    assembler = Assembler(graphs, color_groups(graphs.x, graphs.graph_of_node))
+    chosen = torch.arange(len(graphs))[None]
+    return model.classify(assembler.batch(chosen, graphs.x.shape[0], padded=False), None)[0]

@@ -14,7 +14,6 @@ from clipgnn.coloring.groups import color_groups
 from clipgnn.errors import InvalidParameterError
 from clipgnn.graphs.packed import PackedGraphs
 from clipgnn.graphs.padded import Assembler
-from clipgnn.training import ModelSpec, Recipe, Split, train
 
 
 @pytest.fixture
@@ -98,24 +97,6 @@ def test_relabelling_nodes_changes_nothing() -> None:
     torch.testing.assert_close(_outputs(model, graphs, chosen), same, rtol=0, atol=1e-12)
 
 
-def test_padding_and_members_do_not_meet() -> None:
-    graphs = some_graphs()
-    none = len(graphs)
-    chosen = torch.tensor([[3, 0, 5, none], [1, 2, none, none], [4, 4, 6, 7]])
-    model = DCNN(graphs, 2, num_members=3)
-    together = _outputs(model, graphs, chosen, extra=5)
-    for member in range(3):
-        single = DCNN(graphs, 2)
-        single.load_state_dict(
-            {name: value[member : member + 1] for name, value in model.state_dict().items()}
-        )
-        own = chosen[member][chosen[member] != none][None]
-        torch.testing.assert_close(
-            together[member, : own.shape[1]], _outputs(single, graphs, own)[0]
-        )
-    assert (model.diffused[-1] == 0).all()
-
-
 def test_no_edges_one_node_and_a_walk_that_ends() -> None:
     graphs = PackedGraphs(
         name="small",
@@ -134,21 +115,6 @@ def test_no_edges_one_node_and_a_walk_that_ends() -> None:
         [[0.0, 0.0]] * 3,
     ]
     torch.testing.assert_close(diffused, torch.tensor(expected))
-
-
-def test_it_learns_which_label_prevails() -> None:
-    graphs = some_graphs(60)
-    share = torch.tensor(
-        [graphs.x[graphs.graph_of_node == graph].double().mean() for graph in range(60)]
-    )
-    graphs = dataclasses.replace(graphs, y=(share > 0.5).long())
-    split = Split(torch.arange(45), torch.arange(45, 60))
-    recipe = Recipe(epochs=25, batch_size=16, learning_rate=0.1)
-    history = train(graphs, ModelSpec("dcnn", {"num_hops": 2}), recipe, [split], [0])[0]
-    assert max(history.test_score[-10:]) >= 14 / 15
-    dropped = ModelSpec("dcnn", {"num_hops": 2, "dropout": 0.5})
-    recipe = dataclasses.replace(recipe, epochs=1)
-    assert train(graphs, dropped, recipe, [split], [0])[0].train_loss[0] != history.train_loss[0]
 
 
 @pytest.mark.parametrize(

@@ -5,10 +5,7 @@ from dataclasses import replace
 
 import pytest
 import torch
-from tests.baselines.members import (
-    assert_learns_density,
-    assert_members_keep_apart,
-    assert_trains_alone_as_together,
+from tests.baselines.examples import (
     outputs_of_all,
 )
 from tests.training.examples import some_graphs
@@ -19,12 +16,9 @@ from torch_geometric.nn.aggr import SortAggregation
 
 from clipgnn.baselines.dgcnn import DGCNN, nodes_to_keep, sort_pool
 from clipgnn.errors import InvalidParameterError
-from clipgnn.experiments.catalog import MODELS
 from clipgnn.graphs.packed import PackedGraphs
 from clipgnn.graphs.padded import PaddedMembership
 from clipgnn.nn.linear import Linear
-from clipgnn.training import ModelSpec, Recipe
-from clipgnn.training.models import NETWORKS
 
 SMALL = {"hidden_channels": 5, "num_layers": 2, "dense_channels": 7}
 
@@ -163,13 +157,6 @@ def test_the_share_of_graphs_that_are_cut(share: float, k: int) -> None:
         assert (sizes > k).sum() >= share * 5 > (sizes > k + 1).sum() or share == 0
 
 
-@pytest.mark.parametrize("attributes", [False, True])
-def test_members_keep_apart(attributes: bool) -> None:
-    graphs = with_attributes(some_graphs()) if attributes else some_graphs()
-    model = DGCNN(graphs, 3, num_members=3, **SMALL).eval()
-    assert_members_keep_apart(model, DGCNN(graphs, 3, **SMALL), graphs)
-
-
 def test_nodes_may_come_in_any_order() -> None:
     graphs = larger_graphs()
     model = DGCNN(graphs, 2, **SMALL).eval()
@@ -193,14 +180,6 @@ def test_nodes_without_edges_alone_in_their_graphs() -> None:
     assert outputs_of_all(model, graphs).isfinite().all()
 
 
-def test_it_learns() -> None:
-    assert_learns_density(ModelSpec("dgcnn"), Recipe(epochs=15, batch_size=8, learning_rate=5e-3))
-
-
-def test_a_member_does_not_depend_on_who_trains_beside_it() -> None:
-    assert_trains_alone_as_together(ModelSpec("dgcnn", {**SMALL, "dropout": 0.0}))
-
-
 @pytest.mark.usefixtures("without_shape_checks")
 @pytest.mark.parametrize(
     ("parameters", "message"),
@@ -215,7 +194,3 @@ def test_a_member_does_not_depend_on_who_trains_beside_it() -> None:
 def test_parameters_that_cannot_be(parameters: dict[str, float], message: str) -> None:
     with pytest.raises(InvalidParameterError, match=message):
         DGCNN(some_graphs(), 2, **parameters)
-
-
-def test_the_catalog_knows_its_parameters() -> None:
-    assert set(MODELS["dgcnn"].parameters) == set(NETWORKS["dgcnn"].parameters)

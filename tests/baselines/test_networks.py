@@ -36,6 +36,13 @@ def _kinds(graphs: PackedGraphs) -> dict[str, PackedGraphs]:
     }
 
 
+def _without_dropout(spec: ModelSpec) -> ModelSpec:
+    """Masks are drawn for all members at once, in training."""
+    if "dropout" not in NETWORKS[spec.name].parameters:
+        return spec
+    return ModelSpec(spec.name, {**spec.parameters, "dropout": 0.0})
+
+
 def _splits(number: int, graphs: int) -> list[Split]:
     place = torch.arange(graphs) % number
     return [Split(place.ne(k).nonzero()[:, 0], place.eq(k).nonzero()[:, 0]) for k in range(number)]
@@ -47,25 +54,22 @@ def _splits(number: int, graphs: int) -> list[Split]:
 def test_members_and_padding_leave_a_network_alone(
     spec: ModelSpec, kind: str, training: bool
 ) -> None:
+    """Outputs and gradients of three members with padding are those of each alone without."""
     graphs = _kinds(some_graphs(12))[kind]
     seeds, none = [4, 5, 6], len(graphs)
-    model = members_of(spec, graphs, seeds)
-    for module in model.modules():  # masks are drawn for all members at once
-        if hasattr(module, "dropout"):
-            module.dropout = 0.0
     chosen = torch.tensor([[0, 3, 1, none], [2, 4, none, none], [7, 8, 9, 5]])
-    singles = [members_of(spec, graphs, [seed]) for seed in seeds]
-    for module in (m for single in singles for m in single.modules()):
-        if hasattr(module, "dropout"):
-            module.dropout = 0.0
-    model.train(training)
+    model = members_of(_without_dropout(spec), graphs, seeds).train(training)
     together = outputs(model, spec, graphs, chosen, seeds, more_room=7)
     assert together.shape == (3, 4, 2)
-    for member, single in enumerate(singles):
-        single.train(training)
+    together[chosen != none].square().sum().backward()
+    for member, seed in enumerate(seeds):
+        single = members_of(_without_dropout(spec), graphs, [seed]).train(training)
         own = chosen[member][chosen[member] != none]
-        alone = outputs(single, spec, graphs, own[None], [seeds[member]])
-        torch.testing.assert_close(together[member, : own.numel()], alone[0], atol=1e-9, rtol=1e-9)
+        alone = outputs(single, spec, graphs, own[None], [seed])[0]
+        torch.testing.assert_close(together[member, : own.numel()], alone, atol=1e-9, rtol=1e-9)
+        alone.square().sum().backward()
+        for mine, its in zip(model.parameters(), single.parameters(), strict=True):
+            torch.testing.assert_close(mine.grad[member], its.grad[0], atol=1e-8, rtol=1e-8)
 
 
 @every_network
@@ -81,8 +85,7 @@ def test_networks_learn(spec: ModelSpec) -> None:
 
 @every_network
 def test_folds_trained_together_are_folds_trained_alone(spec: ModelSpec) -> None:
-    if "dropout" in NETWORKS[spec.name].parameters:
-        spec = ModelSpec(spec.name, {**spec.parameters, "dropout": 0.0})
+    spec = _without_dropout(spec)
     graphs, recipe = some_graphs(24), Recipe(epochs=3, batch_size=8)
     splits, seeds = _splits(4, 24), [1, 2, 3, 4]
     alone = train(graphs, spec, recipe, splits, seeds)

@@ -10,10 +10,7 @@ import networkx as nx
 import pytest
 import torch
 from networkx.algorithms.isomorphism import GraphMatcher
-from tests.baselines.members import (
-    assert_learns_density,
-    assert_members_keep_apart,
-    assert_trains_alone_as_together,
+from tests.baselines.examples import (
     outputs_of_all,
 )
 from tests.training.examples import some_graphs
@@ -23,11 +20,8 @@ from torch_geometric.data import Data
 from clipgnn.baselines.patchy_san import PatchySAN
 from clipgnn.baselines.receptive_fields import canonical_places, receptive_fields
 from clipgnn.errors import InvalidParameterError, MissingDependencyError
-from clipgnn.experiments.catalog import MODELS
 from clipgnn.graphs.packed import PackedGraphs
 from clipgnn.nn.linear import Linear
-from clipgnn.training import ModelSpec, Recipe
-from clipgnn.training.models import NETWORKS
 
 
 @pytest.fixture(autouse=True, params=[torch.float32, torch.float64], ids=["float32", "float64"])
@@ -253,13 +247,6 @@ def _affine(layer: Linear, x: Tensor) -> Tensor:
     return x @ layer.weight[0] + layer.bias[0]
 
 
-@pytest.mark.parametrize("attributes", [False, True])
-def test_members_keep_apart(attributes: bool) -> None:
-    graphs = with_attributes(some_graphs()) if attributes else some_graphs()
-    model = PatchySAN(graphs, 3, num_members=3, dense_channels=7).eval()
-    assert_members_keep_apart(model, PatchySAN(graphs, 3, dense_channels=7), graphs)
-
-
 def test_nodes_may_come_in_any_order() -> None:
     graphs = [random_graph(nodes, 0.3, 3, nodes) for nodes in (1, 5, 12, 16)]
     model = PatchySAN(packed(*graphs), 2).eval()
@@ -273,15 +260,6 @@ def test_nodes_may_come_in_any_order() -> None:
 def test_the_width_is_the_mean_number_of_nodes() -> None:
     assert PatchySAN(packed(nx.path_graph(10), nx.path_graph(20)), 2).fields.shape == (3, 15, 10)
     assert PatchySAN(packed(nx.path_graph(3)), 2, field_size=2).fields.shape == (2, 10, 2)
-
-
-def test_it_learns() -> None:
-    recipe = Recipe(epochs=15, batch_size=8, learning_rate=5e-3)
-    assert_learns_density(ModelSpec("patchy-san"), recipe)
-
-
-def test_a_member_does_not_depend_on_who_trains_beside_it() -> None:
-    assert_trains_alone_as_together(ModelSpec("patchy-san", {"dropout": 0.0}))
 
 
 @pytest.mark.usefixtures("without_shape_checks")
@@ -310,7 +288,3 @@ def test_it_says_that_igraph_is_missing(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(builtins, "__import__", without_igraph)
     with pytest.raises(MissingDependencyError, match="clipgnn\\[baselines\\]"):
         PatchySAN(packed(nx.path_graph(13)), 2)
-
-
-def test_the_catalog_knows_its_parameters() -> None:
-    assert set(MODELS["patchy-san"].parameters) == set(NETWORKS["patchy-san"].parameters)

@@ -169,26 +169,6 @@ def test_relabelling_nodes_changes_nothing(kind: str, norm: str | None) -> None:
     assert outputs.std(1).min() > 1e-4
 
 
-@pytest.mark.parametrize("training", [True, False])
-def test_padding_and_members_do_not_meet(training: bool) -> None:
-    graphs = some_graphs()
-    none = len(graphs)
-    chosen = torch.tensor([[3, 0, 5, none], [1, 2, none, none], [4, 4, 6, 7]])
-    model = _shaken(RingGNN(graphs, 2, num_members=3, hidden_channels=4)).train(training)
-    states = [
-        {name: value[m : m + 1].clone() for name, value in model.state_dict().items()}
-        for m in range(3)
-    ]
-    together = _outputs(model, graphs, chosen, extra=5)
-    for member, state in enumerate(states):
-        single = RingGNN(graphs, 2, hidden_channels=4).train(training)
-        single.load_state_dict(state)
-        own = chosen[member][chosen[member] != none][None]
-        torch.testing.assert_close(
-            together[member, : own.shape[1]], _outputs(single, graphs, own)[0]
-        )
-
-
 def test_a_larger_graph_in_the_data_set_changes_nothing() -> None:
     graphs = some_graphs(4)
     largest = int(graphs.node_pointers.diff().max()) + 7

@@ -10,6 +10,7 @@ from clipgnn.nn.gather_sum import sum_in_place, sum_members
 from clipgnn.training import ModelSpec, Recipe, train
 from clipgnn.training.capture import Captured
 from clipgnn.training.engine import Engine
+from clipgnn.training.models import NETWORKS
 
 pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("without_shape_checks")]
 
@@ -37,13 +38,18 @@ def test_the_kernel_sums_as_the_cpu_does() -> None:
 
 @pytest.mark.filterwarnings("default")  # torch's compiler warns of what it does itself
 @pytest.mark.parametrize("compiled", [False, True])
-def test_replayed_steps_are_the_cpus_steps(compiled: bool) -> None:
+@pytest.mark.parametrize("name", NETWORKS)
+def test_replayed_steps_are_the_cpus_steps(name: str, compiled: bool) -> None:
+    if name == "patchy-san":
+        pytest.importorskip("igraph")
+    own = CLIP4.parameters if name == "clip" else {}
+    spec = ModelSpec(name, {"dropout": 0.0, **own})  # the GPU draws other masks
     torch.set_default_dtype(torch.float64)
     try:
         graphs, recipe = some_graphs(40), Recipe(epochs=3, batch_size=8)
         splits, seeds = _folds(5, 40), [1, 2, 3, 4, 5]
-        expected = train(graphs, CLIP4, recipe, splits, seeds)
-        engine = Engine(graphs, CLIP4, recipe, splits, seeds, torch.device("cuda"))
+        expected = train(graphs, spec, recipe, splits, seeds)
+        engine = Engine(graphs, spec, recipe, splits, seeds, torch.device("cuda"))
         captured = Captured(engine, compile=compiled)
         assert captured.compiled == compiled
         for epoch in range(3):
