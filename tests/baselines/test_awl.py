@@ -113,7 +113,9 @@ def test_samples_repeat_and_do_not_depend_on_the_parts(monkeypatch: pytest.Monke
     assert not np.array_equal(sampled(2), first)
 
 
-def test_only_graphs_with_more_walks_than_samples_are_sampled() -> None:
+def test_only_graphs_with_more_walks_than_samples_are_sampled(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     dense, sparse = nx.complete_graph(12), nx.cycle_graph(12)
     graphs = PackedGraphs.from_data_list(
         [
@@ -121,12 +123,17 @@ def test_only_graphs_with_more_walks_than_samples_are_sampled() -> None:
             for graph in (dense, sparse)
         ]
     )
+    monkeypatch.setattr(anonymous_walks, "ALL_WALKS", 100)
     # walks of 5 steps: 12 · 11^5 and 12 · 2^5 = 384; samples for ε = 1: 79, for ε = 0.4: 491
     for epsilon, exact in ((1.0, False), (0.4, True)):
         dense_row, sparse_row = walk_distributions(graphs, 5, epsilon, 0.05, "auto", 0).toarray()
         assert np.allclose(sparse_row[sparse_row > 0], 1 / 16) == exact
         samples = dense_row * walks_needed(52, epsilon, 0.05)
         np.testing.assert_allclose(samples, samples.round(), atol=1e-9)
+    walk_distributions.cache_clear()
+    monkeypatch.setattr(anonymous_walks, "ALL_WALKS", 384)
+    _, sparse_row = walk_distributions(graphs, 5, 1.0, 0.05, "auto", 0).toarray()
+    np.testing.assert_allclose(sparse_row[sparse_row > 0], 1 / 16)
 
 
 def test_isolated_nodes_stay_and_loops_are_no_roads() -> None:

@@ -16,6 +16,9 @@ from clipgnn.graphs.packed import PackedGraphs
 WALKS_AT_ONCE = 2**16
 """Walks that are advanced together: a few megabytes, which fit into a processor's cache."""
 
+ALL_WALKS = 2**20
+"""Walks of one graph up to which all are taken: a twentieth of a second, and no error at all."""
+
 MOST_WALKS = 2**33
 """Walks through a whole data set that are still attempted: about an hour."""
 
@@ -85,7 +88,7 @@ def walk_distributions(
     patterns = bell_number(length) + bool(roads.standing)
     samples = walks_needed(patterns, epsilon, delta)
     counts = roads.walks_of_graphs(length)
-    choice = {"auto": counts <= samples, "never": counts >= 0, "always": counts < 0}
+    choice = {"auto": counts <= max(samples, ALL_WALKS), "never": counts >= 0, "always": counts < 0}
     exact = choice[sampling]
     total = counts[exact].sum() + float(samples) * np.count_nonzero(~exact)
     if total > MOST_WALKS:

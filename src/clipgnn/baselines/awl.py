@@ -33,8 +33,8 @@ class AWL(Kernel):
     Anonymous walks know nothing of labels and attributes of nodes: graphs are compared by their
     structure alone.
 
-    A graph's walks are all taken, with their probabilities, where they are not more than the
-    samples that the paper's bound asks for (see `walks_needed`); that is never slower, and exact.
+    A graph's walks are all taken, with their probabilities, where they are at most a million
+    (`ALL_WALKS`) or not more than the samples that the paper's bound asks for (`walks_needed`).
     From other graphs so many walks are sampled. `sampling` can be told otherwise.
 
     Differs from the paper: the paper's data-driven embeddings, trained like paragraph vectors, are
