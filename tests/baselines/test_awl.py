@@ -76,7 +76,7 @@ def test_the_paper_counts_anonymous_walks_so() -> None:
 
 
 def test_the_bound_on_samples() -> None:
-    # examples of the paper's Section 3.1
+    # the first two are the paper's own examples
     assert walks_needed(877, epsilon=0.5, delta=0.05) == 4888
     assert walks_needed(877, epsilon=0.1, delta=0.01) == 122500
     assert walks_needed(3, epsilon=1.0, delta=0.5) == int(np.ceil(2 * (np.log(6) - np.log(0.5))))

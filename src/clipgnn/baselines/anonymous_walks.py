@@ -52,7 +52,7 @@ def bell_number(number: int) -> int:
 
 
 def walks_needed(num_patterns: int, epsilon: float, delta: float) -> int:
-    """How many walks to sample: m = ⌈2/ε² (ln(2^η − 2) − ln δ)⌉, Eq. (2) of the paper.
+    """How many walks to sample: m = ⌈2/ε² (ln(2^η − 2) − ln δ)⌉, the paper's bound.
 
     Then all frequencies together are off by ε or more with a probability of at most δ.
 

@@ -20,7 +20,8 @@ SAMPLING = ("auto", "never", "always")
 class AWL(Kernel):
     """A kernel between distributions over anonymous walks.
 
-    Ivanov and Burnaev, "Anonymous Walk Embeddings", https://arxiv.org/abs/1805.11921, Section 3.1.
+    Ivanov and Burnaev, "Anonymous Walk Embeddings", https://arxiv.org/abs/1805.11921, the
+    feature-based model.
     An anonymous walk says of a walk only where it came to a node again: a, b, c, b and b, d, a, d
     are both 0, 1, 2, 1. A graph is embedded as the probabilities of its anonymous walks of `length`
     steps, which begin at every node alike and go on to every neighbor alike. The kernel

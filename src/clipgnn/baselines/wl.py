@@ -18,8 +18,8 @@ class WL(Kernel):
     """The Weisfeiler-Lehman subtree kernel, computed by GraKeL.
 
     Shervashidze et al., "Weisfeiler-Lehman Graph Kernels",
-    https://jmlr.org/papers/v12/shervashidze11a.html, Definition 4 and Section 3.2. Nodes begin
-    with their labels. In each of h refinements a node's new label stands for its label and the
+    https://jmlr.org/papers/v12/shervashidze11a.html, the subtree kernel. Nodes begin with
+    their labels. In each of h refinements a node's new label stands for its label and the
     sorted labels of its neighbors. The kernel between two graphs is the sum, over the first labels
     and all refinements, of how often each label occurs in the one times how often in the other.
 
