@@ -1,6 +1,7 @@
 """Anonymous walks against plain enumeration, samples against the paper's bound."""
 
 from collections import Counter
+from dataclasses import replace
 from itertools import pairwise, product
 
 import networkx as nx
@@ -152,6 +153,17 @@ def test_isolated_nodes_stay_and_loops_are_no_roads() -> None:
         np.testing.assert_allclose(found, [[0.5, 0.5], [1, 0], [0, 1]], atol=0.1)
 
 
+@pytest.mark.parametrize("sampling", ["auto", "never", "always"])
+def test_graphs_without_nodes_have_no_walks(sampling: str) -> None:
+    nothing = Data(edge_index=torch.empty(2, 0, dtype=torch.int64), num_nodes=0)
+    edge = Data(edge_index=torch.tensor([[0, 1], [1, 0]]), num_nodes=2)
+    for graph in (nothing, edge):
+        graph.y = torch.tensor([0])
+    graphs = PackedGraphs.from_data_list([nothing, edge, nothing])
+    found = walk_distributions(graphs, 3, 0.5, 0.05, sampling, 0)
+    np.testing.assert_allclose(found.sum(1).ravel().tolist()[0], [0.0, 1.0, 0.0])
+
+
 def test_kernels() -> None:
     graphs = some_graphs(6)
     products = inner_products(enumerated(graphs, 3))
@@ -173,7 +185,7 @@ def test_walks_tell_apart_what_refinement_cannot() -> None:
 
 def test_labels_are_ignored() -> None:
     graphs = some_graphs(6)
-    other = PackedGraphs(**{**vars(graphs), "x": torch.zeros_like(graphs.x)})
+    other = replace(graphs, x=torch.zeros_like(graphs.x))
     np.testing.assert_array_equal(AWL(length=3).gram(graphs), AWL(length=3).gram(other))
 
 

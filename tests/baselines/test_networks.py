@@ -95,6 +95,31 @@ def test_folds_trained_together_are_folds_trained_alone(spec: ModelSpec) -> None
         assert one.test_score == pytest.approx(other.test_score, abs=1e-8)
 
 
+@pytest.mark.parametrize(
+    "spec",
+    [
+        ModelSpec(name, {"dropout": 0.5})
+        for name in NETWORKS
+        if "dropout" in NETWORKS[name].parameters
+    ],
+    ids=lambda spec: spec.name,
+)
+def test_dropout_drops_in_training_alone(spec: ModelSpec) -> None:
+    graphs, chosen = some_graphs(12), torch.arange(12)[None]
+    model = members_of(spec, graphs, [4])
+    plain = members_of(_without_dropout(spec), graphs, [4])
+    torch.testing.assert_close(
+        outputs(model, spec, graphs, chosen, [4]), outputs(plain, spec, graphs, chosen, [4])
+    )
+    torch.manual_seed(0)
+    model.train()
+    first, second = (outputs(model, spec, graphs, chosen, [4]) for _ in range(2))
+    assert not torch.allclose(first, second)
+    plain.train()
+    first, second = (outputs(plain, spec, graphs, chosen, [4]) for _ in range(2))
+    torch.testing.assert_close(first, second)
+
+
 @every_network
 def test_unknown_parameters_are_refused_with_a_suggestion(spec: ModelSpec) -> None:
     known = NETWORKS[spec.name].parameters[0]

@@ -4,6 +4,7 @@ import dataclasses
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from tests.training.examples import rings, some_graphs
@@ -155,6 +156,35 @@ def test_the_layer_multiplies_matrices() -> None:
     torch.testing.assert_close(
         normalised.var((3, 4), correction=0), torch.ones(1, 1, 2), rtol=0, atol=1e-4
     )
+
+
+def test_the_whole_network_on_one_graph_at_a_time() -> None:
+    """Edges weighted by degrees, what is read out, and the MLP: in NumPy but for the layers."""
+    graphs = some_graphs(6)
+    model = _shaken(RingGNN(graphs, 2, hidden_channels=4)).eval()
+    outputs = _outputs(model, graphs, torch.arange(6)[None])[0].detach().numpy()
+    readout = model.readout
+    for number, graph in enumerate(graphs.to_data_list()):
+        n = graph.num_nodes
+        adjacency = np.zeros((n, n))
+        adjacency[tuple(graph.edge_index.numpy())] = 1
+        scale = 1 / np.sqrt(np.maximum(adjacency.sum(1), 1))
+        x = torch.tensor(scale[:, None] * adjacency * scale)[None, None, None]
+        vectors, real = graph.x.t()[None, None], torch.ones(1, 1, 1, n)
+        read = [graph.x.numpy().sum(0)]
+        for layer in (None, *model.layers):
+            if layer is not None:
+                x, vectors = layer(x, vectors, real), None
+            entries = x[0, 0].detach().numpy()
+            read += [np.trace(entries, axis1=1, axis2=2), entries.sum((1, 2)) / n]
+        hidden = np.concatenate(read) @ readout.first.weight[0].detach().numpy()
+        hidden = hidden + readout.first.bias[0].detach().numpy()
+        norm = readout.norm
+        hidden = hidden / np.sqrt(1 + norm.epsilon) * norm.weight[0].detach().numpy()
+        hidden = np.maximum(hidden + norm.bias[0].detach().numpy(), 0)
+        expected = hidden @ readout.second.weight[0].detach().numpy()
+        expected = expected + readout.second.bias[0].detach().numpy()
+        np.testing.assert_allclose(outputs[number], expected, rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize("norm", ["graph", None])

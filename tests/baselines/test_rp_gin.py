@@ -9,12 +9,13 @@ from tests.training.examples import rings, some_graphs
 from torch import Tensor
 from torch_geometric.data import Data
 
+from clipgnn.coloring.hashed import hashed_colorings
 from clipgnn.errors import InvalidParameterError
 from clipgnn.graphs.packed import PackedGraphs
 from clipgnn.graphs.padded import Assembler
 from clipgnn.nn.members import Members
 from clipgnn.training import ModelSpec
-from clipgnn.training.models import one_group
+from clipgnn.training.models import NETWORKS, one_group
 
 SPEC = ModelSpec(
     "rp-gin",
@@ -79,7 +80,11 @@ def test_permutations_of_whole_graphs_in_training_and_evaluation() -> None:
     assert model.colorings_wanted(training=True) == 1
     assert model.colorings_wanted(training=False) == 2
     assert outputs(model, SPEC, graphs, torch.tensor([[0, 1]]), [0]).shape == (1, 2, 2)
-    assert one_group(graphs).eq(0).all()
+    # Labels do not part a graph: its nodes get all places from 0 on.
+    batch = Assembler(graphs, NETWORKS["rp-gin"].groups(graphs)).batch(torch.tensor([[0, 3]]), 18)
+    drawn = hashed_colorings(batch, 4, torch.tensor([1]), torch.tensor(0))
+    for own in drawn.split([*batch.nodes.count.tolist(), 18 - int(batch.nodes.count.sum())], 1)[:2]:
+        assert torch.equal(own.sort(1).values, torch.arange(own.shape[1]).expand(4, -1))
 
 
 def test_the_mean_over_permutations_is_the_mean_of_single_ones() -> None:

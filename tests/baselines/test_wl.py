@@ -3,6 +3,7 @@
 import sys
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 
 import networkx as nx
 import numpy as np
@@ -93,10 +94,10 @@ def test_what_refinement_cannot_tell_apart() -> None:
 def test_rows_of_identical_attributes_are_one_label() -> None:
     graphs = some_graphs(6)
     rows = torch.tensor([[0.25, 1.0], [0.5, 1.0]])[graphs.x]
-    floats = PackedGraphs(**{**vars(graphs), "x": rows, "in_channels": 2, "name": "floats"})
+    floats = replace(graphs, x=rows, in_channels=2, name="floats")
     np.testing.assert_array_equal(WL(2).gram(floats), WL(2).gram(graphs))
     different = torch.arange(rows.shape[0], dtype=torch.float32)[:, None]
-    floats = PackedGraphs(**{**vars(graphs), "x": different, "in_channels": 1})
+    floats = replace(graphs, x=different, in_channels=1)
     with pytest.raises(InvalidGraphError, match="round the attributes"):
         WL(2).gram(floats)
 

@@ -81,15 +81,16 @@ def walk_distributions(
     See `clipgnn.baselines.awl.AWL` for the arguments.
 
     Returns:
-        A sparse matrix of scipy, `[graphs, anonymous walks]`, whose rows sum to one. The columns
-        are the anonymous walks that occur, in no meaningful order.
+        A sparse matrix of scipy, `[graphs, anonymous walks]`, whose rows sum to one; those of
+        graphs without nodes to zero. The columns are the anonymous walks that occur, in no
+        meaningful order.
     """
     roads = _Roads.of(graphs)
     patterns = bell_number(length) + bool(roads.standing)
     samples = walks_needed(patterns, epsilon, delta)
     counts = roads.walks_of_graphs(length)
     choice = {"auto": counts <= max(samples, ALL_WALKS), "never": counts >= 0, "always": counts < 0}
-    exact = choice[sampling]
+    exact = choice[sampling] | (roads.size == 0)
     total = counts[exact].sum() + float(samples) * np.count_nonzero(~exact)
     if total > MOST_WALKS:
         raise InvalidParameterError(
@@ -185,8 +186,7 @@ class _Roads:
     def of(cls, graphs: PackedGraphs) -> "_Roads":
         pointers = graphs.node_pointers.cpu().numpy()
         size = np.diff(pointers)
-        shift = np.repeat(pointers[:-1], np.diff(graphs.edge_pointers.cpu().numpy()))
-        source, target = graphs.edge_index.cpu().numpy() + shift
+        source, target = graphs.edges_through.cpu().numpy()
         source, target = source[source != target], target[source != target]
         alone = np.setdiff1d(np.arange(pointers[-1]), source)
         source, target = np.append(source, alone), np.append(target, alone)

@@ -94,8 +94,7 @@ class Scale(Drawn):
 @torch.no_grad()
 def _diffused(graphs: PackedGraphs, num_hops: int) -> Tensor:
     """1ᵀ Pʰ X / N of each graph, `[graphs + 1, num_hops + 1, channels]`, zero for padding."""
-    first_of_edge = graphs.node_pointers[:-1].repeat_interleave(graphs.edge_pointers.diff())
-    source, target = graphs.edge_index + first_of_edge
+    source, target = graphs.edges_through
     nodes = graphs.x.shape[0]
     steps, _ = SparsePattern.from_entries(source, target, nodes, nodes)
     membership = SparsePattern.segments(graphs.graph_of_node, len(graphs) + 1)

@@ -41,14 +41,16 @@ class RingGNN(Members):
 
     Differs from the paper:
      - `norm="graph"`: every channel of a graph is normalised over its entries before the ReLU, and
-       the readout's MLP has batch normalisation. With them it learns circular skip links; without
-       (`norm=None`, as released) it stayed at chance on a fold of them: all that tells those graphs
-       apart is a few entries among n², far smaller than what they share. The paper reports
-       accuracies from 10 % to 80 %.
+       the readout's MLP has batch normalisation; `norm=None` has neither, as in the paper. All that
+       tells circular skip links apart is a few entries among n², far smaller than what they share;
+       results/README.md says what each of the two learns of them.
      - Sums inside the layers are means, and edges are weighted by 1/sqrt(degree) at both ends, as
        in the released code.
      - The readout sees the input and every layer, as in the released code, not only the last; and
        the sum of all entries is divided by the number of nodes, to be of the size of the other.
+     - Weights are drawn uniformly and the three maps of a layer have biases of their own, where the
+       released code draws from a normal distribution and adds one bias after the product; it has 64
+       channels, where CLIP's paper compares at 16.
      - An edge that stands twice in a graph counts once.
 
     Args:
@@ -132,6 +134,10 @@ class RingGNN(Members):
         self.register_buffer("attributes", attributes.transpose(1, 2), persistent=False)
         self.register_buffer("adjacency", adjacency, persistent=False)
         self.register_buffer("scaling", scaling, persistent=False)
+
+    def rows_of_graph(self, nodes: float, *, training: bool) -> float:
+        """Entries of a matrix as large as the largest graph's."""
+        return float(self.real.shape[1] ** 2)
 
     def classify(self, graphs: PaddedBatch, colorings: Colorings | None) -> GraphFeatures:
         """The output for each graph; see `Members`."""

@@ -91,13 +91,11 @@ def _for_grakel(graphs: PackedGraphs, present: NDArray[np.int64]) -> list[list[A
             f"attributes are one label. Got {len(labels)} nodes with as many different rows; round "
             "the attributes, or leave them out."
         )
-    edges = graphs.edge_index.cpu().numpy()
     pointers = graphs.node_pointers.cpu().numpy()
-    first = np.repeat(pointers[:-1], graphs.edge_pointers.diff().cpu().numpy())
-    order = np.argsort(edges[1] + first, kind="stable")
-    ends = np.cumsum(np.bincount(edges[1] + first, minlength=len(labels))).tolist()
+    target = graphs.edges_through[1].cpu().numpy()
+    ends = np.cumsum(np.bincount(target, minlength=len(labels))).tolist()
     begins = [0, *ends[:-1]]
-    neighbors = edges[0][order].tolist()
+    neighbors = graphs.edge_index[0].cpu().numpy()[np.argsort(target, kind="stable")].tolist()
     result = []
     for begin, end in zip(pointers[present].tolist(), pointers[present + 1].tolist(), strict=True):
         structure = {

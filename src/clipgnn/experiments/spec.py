@@ -214,10 +214,11 @@ class Overrides:
                 f"Got {self.folds}."
             )
         varied: dict[str, dict[Value, None]] = {}
-        for axes in _all_axes(spec):
-            for key, values in axes.items():
-                if len(values) > 1:
-                    varied.setdefault(key, {}).update(dict.fromkeys(values))
+        for row in rows:
+            for dataset in set(row.datasets) & set(datasets):
+                for key, values in spec.axes(row, dataset).items():
+                    if len(values) > 1:
+                        varied.setdefault(key, {}).update(dict.fromkeys(values))
         _check_known("--where", list(self.where), sorted(varied), spec)
         for key, wanted in self.where.items():
             if unknown := [value for value in wanted if value not in varied[key]]:
@@ -285,11 +286,6 @@ def _without_the_empty(spec: Spec) -> Spec:
             rows.append(replace(row, axes=filled(row.axes), datasets=datasets, only=only))
     only = {key: filled(axes) for key, axes in spec.only.items()}
     return replace(spec, rows=tuple(rows), grid=filled(spec.grid), only=only)
-
-
-def _all_axes(spec: Spec) -> list[Axes]:
-    in_rows = [axes for row in spec.rows for axes in (row.axes, *row.only.values())]
-    return [spec.grid, *spec.only.values(), *in_rows]
 
 
 def _among(known: set[str], axes: Axes) -> Axes:

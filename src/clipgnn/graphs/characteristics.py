@@ -68,8 +68,7 @@ def _refined(graphs: PackedGraphs, kind: Tensor) -> Tensor:
         table = torch.randint(-(2**63), 2**63 - 1, (kinds.numel(),), generator=generator)
         return table.to(kinds.device)[kinds]
 
-    first = graphs.node_pointers[:-1].repeat_interleave(graphs.edge_pointers.diff())
-    source, target = graphs.edge_index + first
+    source, target = graphs.edges_through
     known, count = 0, int(kind.max()) + 1
     while known < count:
         known = count

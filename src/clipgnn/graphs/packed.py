@@ -70,6 +70,28 @@ class PackedGraphs:
         graphs = torch.arange(len(self), device=self.device)
         return graphs.repeat_interleave(self.node_pointers.diff())
 
+    @cached_property
+    def edges_through(self) -> Tensor:
+        """The edges `[2, edges]` with nodes numbered through the whole data set."""
+        first = self.node_pointers[:-1].repeat_interleave(self.edge_pointers.diff())
+        return self.edge_index + first
+
+    def check_undirected(self) -> None:
+        """Does every edge stand in the data set both ways?
+
+        Raises:
+            InvalidGraphError: if one does not.
+        """
+        source, target = self.edges_through
+        if not torch.equal(
+            torch.sort(source * self.x.shape[0] + target).values,
+            torch.sort(target * self.x.shape[0] + source).values,
+        ):
+            raise InvalidGraphError(
+                "Graphs of an experiment must be undirected: every edge stands in them both ways. "
+                f"Got one in {self.name!r} that does not."
+            )
+
     def attributes(self) -> Tensor:
         """Attributes of the nodes as floats `[nodes, channels]`; labels become one-hot rows."""
         if self.x.dim() == 1:

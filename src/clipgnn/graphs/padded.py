@@ -12,7 +12,6 @@ from jaxtyping import Bool, Int
 from torch import Tensor
 from torch.nn import functional
 
-from clipgnn.errors import InvalidGraphError
 from clipgnn.graphs.packed import PackedGraphs
 
 
@@ -115,16 +114,8 @@ class Assembler:
 
     def __init__(self, graphs: PackedGraphs, groups: Tensor) -> None:
         node_counts = graphs.node_pointers.diff()
-        first_of_edge = graphs.node_pointers[:-1].repeat_interleave(graphs.edge_pointers.diff())
-        source, target = graphs.edge_index + first_of_edge
-        if not torch.equal(
-            torch.sort(source * graphs.x.shape[0] + target).values,
-            torch.sort(target * graphs.x.shape[0] + source).values,
-        ):
-            raise InvalidGraphError(
-                "Graphs that are trained together must be undirected: every edge stands in them "
-                "both ways. Got one that does not."
-            )
+        graphs.check_undirected()
+        target = graphs.edges_through[1]
         order = torch.argsort(target, stable=True)
         degrees = torch.bincount(target, minlength=graphs.x.shape[0])
         # A graph without nodes and a node without edges stand in for padding, at the end.

@@ -17,6 +17,10 @@ class Members(nn.Module, ABC):
         """Colorings of every graph that `classify` wants; none for networks without colors."""
         return 0
 
+    def rows_of_graph(self, nodes: float, *, training: bool) -> float:
+        """Rows of channels that a graph of so many nodes takes in a layer: what a step costs."""
+        return nodes * max(1, self.colorings_wanted(training=training))
+
     @abstractmethod
     def classify(self, graphs: PaddedBatch, colorings: Colorings | None) -> GraphFeatures:
         """The output for each graph of each member's own batch.

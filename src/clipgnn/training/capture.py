@@ -91,6 +91,8 @@ def _compiled_loss(engine: Engine) -> Callable[[], Tensor] | None:
     loss: Callable[[], Tensor] = torch.compile(engine.loss, dynamic=False)
     try:
         loss()
+    except torch.OutOfMemoryError:
+        raise
     except Exception as error:
         reason = str(error).strip().split("\n")[0]
         warnings.warn(

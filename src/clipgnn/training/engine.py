@@ -20,7 +20,7 @@ from clipgnn.training.models import ModelSpec, build_members, network_of
 from clipgnn.training.recipe import Recipe, Split
 
 EVALUATED_ROWS = 2**18
-"""Nodes times colorings that a member evaluates at once; more graphs are taken in turns."""
+"""Rows (see `Members.rows_of_graph`) that a member evaluates at once; more are taken in turns."""
 
 
 class Engine:
@@ -90,7 +90,8 @@ class Engine:
     def work(self) -> float:
         """About how many numbers the whole training passes through."""
         weights = sum(parameter[0].numel() for parameter in self.model.parameters())
-        rows = self.num_members * self.room * max(1, self.model.colorings_wanted(training=True))
+        graphs = self.num_members * self.recipe.batch_size
+        rows = graphs * self.model.rows_of_graph(self.mean_nodes, training=True)
         return float(rows) * math.sqrt(weights) * self.steps * self.recipe.epochs
 
     def shuffle(self, epoch: int) -> None:
@@ -205,7 +206,7 @@ class Engine:
         if graphs.shape[1] == 0:
             return []
         # Not by who else is there: colorings hang on a part's number and the places in it.
-        rows = self.mean_nodes * max(1, self.model.colorings_wanted(training=False))
+        rows = self.model.rows_of_graph(self.mean_nodes, training=False)
         at_once = max(1, int(EVALUATED_ROWS / rows))
         return [
             (part.contiguous(), self.assembler.room_for(part))

@@ -39,7 +39,7 @@ def fit(graphs: PackedGraphs, spec: ModelSpec, splits: Sequence[Split]) -> list[
     Raises:
         InvalidParameterError: if there is no such kernel or parameter, the targets are floats to
             regress, or the training graphs of a split are all of one class.
-        InvalidGraphError: if the graphs have edge attributes.
+        InvalidGraphError: if the graphs have edge attributes, or are directed.
     """
     check_known("There is no kernel", spec.name, KERNELS)
     kind = KERNELS[spec.name]
@@ -56,6 +56,7 @@ def fit(graphs: PackedGraphs, spec: ModelSpec, splits: Sequence[Split]) -> list[
             "Kernels compare graphs without edge attributes. Got some: leave them out (load the "
             "data without edge labels)."
         )
+    graphs.check_undirected()
     start = time.perf_counter()
     C = parameters.pop("C", 1.0)
     gram = _gram(graphs, kind(**parameters))
@@ -90,7 +91,7 @@ def parameters_of(name: str) -> tuple[str, ...]:
     return (*(field.name for field in fields(kind)), "C")
 
 
-@lru_cache(maxsize=2)
+@lru_cache(maxsize=16)
 def _gram(graphs: PackedGraphs, kernel: Kernel) -> NDArray[np.float64]:
     """Kept for the other values of C and the other folds of this process."""
     return kernel.gram(graphs)
