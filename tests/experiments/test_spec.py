@@ -115,7 +115,7 @@ def test_a_row_has_values_of_its_own_on_a_data_set():
     assert {c.parameters["hidden_channels"] for c in kept.cells[1].configurations} == {3}
     assert parse_spec(kept.content(), "small", "small.toml") == kept
     # What only a row that is left out tries cannot be asked for.
-    with pytest.raises(InvalidSpecError, match="--where hidden_channels must be of 8, 16. Got 3"):
+    with pytest.raises(InvalidSpecError, match=r"--where hidden_channels must be of 8, 16\. Got 3"):
         Overrides(where={"hidden_channels": (3,)}, models=["clip"])(spec)
 
 

@@ -84,6 +84,9 @@ def test_graphs_that_cannot_be_fitted() -> None:
     attributes = torch.ones(graphs.edge_index.shape[1], 1)
     with pytest.raises(InvalidGraphError, match="edge attributes"):
         fit(dataclasses.replace(graphs, edge_attr=attributes), ModelSpec("wl"), SPLITS)
+    one_way = dataclasses.replace(graphs, edge_index=graphs.edge_index.sort(0).values)
+    with pytest.raises(InvalidGraphError, match="must be undirected"):
+        fit(one_way, ModelSpec("awl"), SPLITS)
     even = NUMBERS[NUMBERS % 2 == 0]
     with pytest.raises(InvalidParameterError, match="at least two classes"):
         fit(graphs, ModelSpec("wl"), [Split(even, NUMBERS)])
