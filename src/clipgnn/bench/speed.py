@@ -100,7 +100,7 @@ def compare_on_gpu(
 ) -> Comparison:
     """All ten folds at once against the peer, one fold after the other."""
     graphs = load_dataset(setting.dataset, root=root)
-    splits = _splits(graphs)
+    splits = splits_of(graphs)
     device = torch.device("cuda")
     recipe = Recipe(epochs=setting.epochs, batch_size=BATCH_SIZE)
     engine = Engine(graphs, setting.spec(), recipe, splits, range(len(splits)), device)
@@ -120,8 +120,8 @@ def compare_on_gpu(
 
     our_rates, peer_rates = [], []
     for _ in range(rounds):
-        our_rates.append(engine.num_members * _rate(our_epoch, seconds, synchronize=True))
-        peer_rates.append(_rate(theirs, seconds, synchronize=True))
+        our_rates.append(engine.num_members * rate_of(our_epoch, seconds, synchronize=True))
+        peer_rates.append(rate_of(theirs, seconds, synchronize=True))
     return Comparison(setting, our_rates, peer_rates, captured.compile_seconds)
 
 
@@ -131,7 +131,7 @@ def _our_fold(task: tuple[Setting, Path | None, float]) -> float:
     graphs = load_dataset(setting.dataset, root=root)
     recipe = Recipe(epochs=setting.epochs, batch_size=BATCH_SIZE)
     device = torch.device("cpu")
-    engine = Engine(graphs, setting.spec(), recipe, _splits(graphs)[:1], [0], device)
+    engine = Engine(graphs, setting.spec(), recipe, splits_of(graphs)[:1], [0], device)
     program = Eager(engine)
     number = 0
 
@@ -143,19 +143,19 @@ def _our_fold(task: tuple[Setting, Path | None, float]) -> float:
         program.test()
         number += 1
 
-    return _rate(epoch, seconds)
+    return rate_of(epoch, seconds)
 
 
 def _peer_fold(task: tuple[Setting, Path | None, float, int]) -> float:
     setting, root, seconds, threads = task
     torch.set_num_threads(threads)
     graphs = load_dataset(setting.dataset, root=root)
-    peer = _peer(graphs, _splits(graphs)[0], setting, torch.device("cpu"))
+    peer = _peer(graphs, splits_of(graphs)[0], setting, torch.device("cpu"))
 
     def epoch() -> None:
         peer.epoch()
 
-    return _rate(epoch, seconds)
+    return rate_of(epoch, seconds)
 
 
 def _peer(graphs: PackedGraphs, split: Split, setting: Setting, device: torch.device) -> Peer:
@@ -172,11 +172,12 @@ def _peer(graphs: PackedGraphs, split: Split, setting: Setting, device: torch.de
     return Peer(graphs.to_data_list(), split.train, split.test, model, BATCH_SIZE)
 
 
-def _splits(graphs: PackedGraphs) -> list[Split]:
+def splits_of(graphs: PackedGraphs) -> list[Split]:
+    """The ten folds of the GIN protocol."""
     return [Split(train, test) for train, test in stratified_folds(graphs.y)]
 
 
-def _rate(epoch: Callable[[], None], seconds: float, *, synchronize: bool = False) -> float:
+def rate_of(epoch: Callable[[], None], seconds: float, *, synchronize: bool = False) -> float:
     """Epochs a second, over at least so many seconds, after one to warm up."""
     epoch()
     done = 0

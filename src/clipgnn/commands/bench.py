@@ -29,6 +29,12 @@ def bench(
     deterministic: Annotated[
         bool, typer.Option("--deterministic", help="On a GPU, agree in every bit between runs.")
     ] = False,
+    together: Annotated[
+        bool,
+        typer.Option(
+            "--together", help="Instead: ten folds at once against one by one, for every network."
+        ),
+    ] = False,
     scaling: Annotated[
         bool, typer.Option("--scaling/--no-scaling", help="How the cost grows, too (on the CPU).")
     ] = True,
@@ -48,6 +54,9 @@ def bench(
             f"The device must be cpu, or cuda on a machine with a GPU. Got {device!r}."
         )
     console = Console(highlight=False)
+    if together:
+        _print_folds(console, names or ["MUTAG"], device, root, rounds, seconds)
+        return
     settings = [Setting(name) for name in names or ("MUTAG", "IMDB-MULTI", "PROTEINS")]
     if device != "cpu" and not names:
         settings.append(Setting("connectivity", num_colorings=16, hidden_channels=32, epochs=400))
@@ -99,6 +108,38 @@ def bench(
         )
     if scaling and device == "cpu":
         growth.measure()
+
+
+def _print_folds(
+    console: Console,
+    names: list[str],
+    device: str,
+    root: Path | None,
+    rounds: int,
+    seconds: float,
+) -> None:
+    import torch
+
+    from clipgnn.bench.together import compare_folds
+
+    for name in names:
+        table = Table(title=f"{name} on {_described(device)}", title_justify="left")
+        table.add_column("network")
+        for heading in ("fold-epochs/s together", "one by one", "ratio"):
+            table.add_column(heading, justify="right")
+        for found in compare_folds(name, device, root=root, rounds=rounds, seconds=seconds):
+            if found.refusal:
+                table.add_row(found.network, "–", "–", "–")
+                typer.echo(f"{found.network} is left out: {found.refusal}", err=True)
+                continue
+            ratio = f"{found.together / found.alone:.2f}"
+            table.add_row(found.network, f"{found.together:.1f}", f"{found.alone:.1f}", ratio)
+        console.print(table)
+    console.print(
+        "One by one is one process of one thread: as many as there are cores run beside each "
+        f"other. Default parameters, batches of 32, medians of {rounds} rounds. clipgnn "
+        f"{clipgnn.__version__}, torch {torch.__version__}, Python {platform.python_version()}."
+    )
 
 
 def _described(device: str) -> str:
