@@ -4,12 +4,12 @@ from collections.abc import Sequence
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional
 
 from clipgnn.baselines.checks import check_dropout, check_integers
 from clipgnn.graphs.packed import PackedGraphs
 from clipgnn.graphs.padded import PaddedBatch
 from clipgnn.graphs.sparse import SparsePattern
+from clipgnn.nn.dropout import Dropout
 from clipgnn.nn.linear import Linear
 from clipgnn.nn.members import Drawn, Members, draw_uniform
 from clipgnn.nn.sparse_sum import sparse_sum
@@ -63,7 +63,7 @@ class DCNN(Members):
         super().__init__()
         check_integers("DCNN", least=0, num_hops=num_hops)
         check_dropout("DCNN", dropout)
-        self.dropout = dropout
+        self.dropout = Dropout(num_members, dropout)
         self.register_buffer("diffused", _diffused(graphs, num_hops), persistent=False)
         self.scale = Scale(num_members, num_hops + 1, graphs.in_channels)
         self.last = Linear(num_members, (num_hops + 1) * graphs.in_channels, out_channels)
@@ -71,7 +71,7 @@ class DCNN(Members):
     def classify(self, graphs: PaddedBatch, colorings: Colorings | None) -> GraphFeatures:
         """The output for each graph; see `Members`."""
         found = torch.tanh(self.scale.weight[:, None] * self.diffused[graphs.number])
-        return self.last(functional.dropout(found.flatten(2), self.dropout, self.training))
+        return self.last(self.dropout(found.flatten(2)))
 
 
 class Scale(Drawn):

@@ -3,12 +3,12 @@
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
-from torch.nn import functional
 
 from clipgnn.baselines.checks import check_dropout, check_integers
 from clipgnn.coloring.codes import ColorCode
 from clipgnn.graphs.packed import PackedGraphs
 from clipgnn.graphs.padded import InPlacePattern, PaddedBatch, PaddedMembership
+from clipgnn.nn.dropout import Dropout
 from clipgnn.nn.features import ColoredAttributes, Features, Plain
 from clipgnn.nn.linear import Linear
 from clipgnn.nn.members import Members
@@ -100,7 +100,7 @@ class IsomorphismNetwork(nn.Module):
         super().__init__()
         self.in_channels = in_channels
         self.identities = ColorCode("one-hot", num_identities)
-        self.dropout = dropout
+        self.dropout = Dropout(num_members, dropout)
         widths = [in_channels + num_identities] + [hidden_channels] * num_layers
         self.layers = nn.ModuleList(
             _Layer(num_members, width, hidden_channels, learn_epsilon=learn_epsilon)
@@ -119,14 +119,11 @@ class IsomorphismNetwork(nn.Module):
         """
         x: Features = ColoredAttributes(graphs.x, self.in_channels, identities, self.identities)
         first, *others = self.heads
-        total = self._dropped(first(x, graphs))
+        total = self.dropout(first(x, graphs))
         for layer, head in zip(self.layers, others, strict=True):
             x = layer(x, graphs)
-            total = total + self._dropped(head(x, graphs))
+            total = total + self.dropout(head(x, graphs))
         return total
-
-    def _dropped(self, scores: Tensor) -> Tensor:
-        return functional.dropout(scores, self.dropout, self.training)
 
 
 class _Layer(nn.Module):

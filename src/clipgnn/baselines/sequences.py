@@ -4,6 +4,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn import functional
 
+from clipgnn.nn.dropout import Dropout
 from clipgnn.nn.linear import Linear
 
 Sequences = Float[Tensor, "members graphs length channels"]
@@ -58,11 +59,11 @@ class DenseLayers(nn.Module):
         dropout: float,
     ) -> None:
         super().__init__()
-        self.dropout = dropout
+        self.dropout = Dropout(num_members, dropout)
         self.first = Linear(num_members, in_channels, hidden_channels)
         self.second = Linear(num_members, hidden_channels, out_channels)
 
     def forward(self, x: Sequences) -> Float[Tensor, "members graphs out_channels"]:
         """The output for each graph."""
         hidden = functional.relu(self.first(x.flatten(2)))
-        return self.second(functional.dropout(hidden, self.dropout, self.training))
+        return self.second(self.dropout(hidden))

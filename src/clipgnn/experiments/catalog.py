@@ -106,10 +106,14 @@ class Model:
     Attributes:
         parameters: its parameters.
         trained: whether the recipe is for it too; a kernel knows no epochs.
+        folds_together: whether all folds of a configuration are one job on the CPU too. Kernels
+            share what is computed between the graphs, and small networks are faster so
+            (`clipgnn bench --together`); on a GPU every network is.
     """
 
     parameters: Mapping[str, Rule]
     trained: bool = True
+    folds_together: bool = False
 
     @property
     def rules(self) -> Mapping[str, Rule]:
@@ -138,7 +142,8 @@ MODELS: Mapping[str, Model] = {
             "num_layers": Rule(int, least=1),
             "dropout": Rule(float, least=0, below=1),
             "learn_epsilon": Rule(bool),
-        }
+        },
+        folds_together=True,
     ),
     "rp-gin": Model(
         {
@@ -147,7 +152,8 @@ MODELS: Mapping[str, Model] = {
             "num_identities": Rule(int, least=1),
             "num_permutations": Rule(int, least=1),
             "dropout": Rule(float, least=0, below=1),
-        }
+        },
+        folds_together=True,
     ),
     "dgcnn": Model(
         {
@@ -156,7 +162,8 @@ MODELS: Mapping[str, Model] = {
             "truncated_share": Rule(float, least=0, below=1),
             "dense_channels": Rule(int, least=1),
             "dropout": Rule(float, least=0, below=1),
-        }
+        },
+        folds_together=True,
     ),
     "patchy-san": Model(
         {
@@ -164,13 +171,15 @@ MODELS: Mapping[str, Model] = {
             "field_size": Rule(int, least=1),
             "dense_channels": Rule(int, least=1),
             "dropout": Rule(float, least=0, below=1),
-        }
+        },
+        folds_together=True,
     ),
     "dcnn": Model(
         {
             "num_hops": Rule(int, least=0),
             "dropout": Rule(float, least=0, below=1),
-        }
+        },
+        folds_together=True,
     ),
     "ring-gnn": Model(
         {
@@ -183,6 +192,7 @@ MODELS: Mapping[str, Model] = {
     "wl": Model(
         {"height": Rule(int, least=0), "normalize": Rule(bool), "C": _POSITIVE},
         trained=False,
+        folds_together=True,
     ),
     "awl": Model(
         {
@@ -198,6 +208,7 @@ MODELS: Mapping[str, Model] = {
             "C": _POSITIVE,
         },
         trained=False,
+        folds_together=True,
     ),
 }
 """Models by name."""

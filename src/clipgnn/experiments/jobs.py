@@ -42,12 +42,11 @@ def jobs_of(trials: Iterable[Trial], *, together: bool) -> list[Job]:
     Args:
         trials: the trials.
         together: whether to train all folds and seeds of a configuration in one job, which is
-            faster on a GPU; one trial a job is faster on cores of a CPU. Those of a kernel always
-            are together: they share what it gives between the graphs.
+            faster on a GPU. Models with `folds_together` in the catalog always are.
     """
     groups: dict[str, list[Trial]] = {}
     for trial in trials:
-        shared = together or not MODELS[trial.model].trained
+        shared = together or MODELS[trial.model].folds_together
         groups.setdefault(trial.configuration if shared else trial.identity, []).append(trial)
     return [Job(tuple(group)) for group in groups.values()]
 

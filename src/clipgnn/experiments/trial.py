@@ -187,6 +187,7 @@ def run_trials(
                 splits,
                 [trial.random_seed("train") for trial in trials],
                 device=device,
+                together=MODELS[first.model].folds_together or None,
                 deterministic=deterministic,
             )
         else:

@@ -3,10 +3,10 @@
 import torch
 from jaxtyping import Float
 from torch import Tensor
-from torch.nn import functional
 
 from clipgnn.graphs.padded import PaddedMembership
 from clipgnn.graphs.sparse import SparsePattern
+from clipgnn.nn.dropout import Dropout
 from clipgnn.nn.features import Hidden
 from clipgnn.nn.linear import affine
 from clipgnn.nn.mlp import MLP
@@ -57,7 +57,7 @@ class Readout(MLP):
             activation=activation,
             norm=norm,
         )
-        self.dropout = dropout
+        self.dropout = Dropout(num_members, dropout)
 
     def forward(
         self,
@@ -76,4 +76,4 @@ class Readout(MLP):
             rows = graph_attr.view(*pooled.shape[:2], -1)
             pooled = torch.cat([pooled, rows], dim=2)
         hidden = self.between(self.first(pooled), None, real_graphs)
-        return self.second(functional.dropout(hidden, self.dropout, self.training))
+        return self.second(self.dropout(hidden))

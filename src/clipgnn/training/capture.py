@@ -4,7 +4,6 @@ A replay launches a whole step, assembly of the batch and optimizer included, at
 launch, and nothing waits for the device until the curves are read at the end.
 """
 
-import copy
 import os
 import time
 import warnings
@@ -56,7 +55,7 @@ class Captured:
         self.compile_seconds = time.perf_counter() - start
 
     def _record_all(self, engine: Engine, compile: bool) -> None:
-        state = copy.deepcopy(engine.model.state_dict())
+        state = {name: value.detach().clone() for name, value in _tensors(engine)}
         engine.model.train()
         loss = _compiled_loss(engine) if compile else None
         self.compiled = loss is not None
@@ -64,7 +63,9 @@ class Captured:
         engine.model.eval()
         self._test, self.tested = _record_score(engine, engine.test_parts)
         self._validate, self.validated = _record_score(engine, engine.validation_parts)
-        engine.model.load_state_dict(state)
+        with torch.no_grad():
+            for name, value in _tensors(engine):
+                value.copy_(state[name])
         for values in engine.optimizer.state.values():
             for value in values.values():
                 value.zero_()
@@ -83,6 +84,11 @@ class Captured:
         """Scores on the validation graphs."""
         self._validate.replay()
         return self.validated
+
+
+def _tensors(engine: Engine) -> list[tuple[str, Tensor]]:
+    """All weights and buffers, also those that are not saved with a model."""
+    return [*engine.model.named_parameters(), *engine.model.named_buffers()]
 
 
 def _compiled_loss(engine: Engine) -> Callable[[], Tensor] | None:

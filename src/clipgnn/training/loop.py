@@ -25,13 +25,15 @@ def train(
     seeds: Sequence[int],
     device: str | torch.device = "cpu",
     *,
+    together: bool | None = None,
     deterministic: bool = False,
     progress: Progress | None = None,
 ) -> list[History]:
     """Train a member for each split and seed, and test it after every epoch.
 
-    On a GPU all members train together, and a step is recorded once and replayed. On the CPU they
-    train one after the other, which is faster there: use a process for each instead.
+    Members train together, as one computation, or one after the other. On a GPU together is
+    faster, and a step is recorded once and replayed. On the CPU it is for small networks, and not
+    for CLIP with many colorings (`clipgnn bench --together`): use a process for each instead.
 
     Args:
         graphs: undirected graphs.
@@ -40,12 +42,12 @@ def train(
         splits: the graphs of each member.
         seeds: the seed of each member, for its weights, its batches and its colorings.
         device: "cpu" or "cuda".
+        together: whether members train together; by default on a GPU.
         deterministic: on a GPU, repeat results to the last bit, at a cost in time.
         progress: see `Progress`.
 
     Returns:
-        One history for each member. It does not depend on the other members, but for dropout on a
-        GPU, whose masks are drawn for all of them at once.
+        One history for each member. It does not depend on the other members, but for rounding.
 
     Raises:
         InvalidParameterError: if splits and seeds do not match, or the model cannot be built.
@@ -61,17 +63,17 @@ def train(
                 f"Got {split.train.numel()} and {split.test.numel()}."
             )
     device = torch.device(device)
-    together: dict[int, list[int]] = defaultdict(list)
+    if together is None:
+        together = device.type == "cuda"
+    groups: dict[int, list[int]] = defaultdict(list)
     for member, split in enumerate(splits):
-        key = num_steps(split, recipe.batch_size) if device.type == "cuda" else member
-        together[key].append(member)
+        key = num_steps(split, recipe.batch_size) if together else member
+        groups[key].append(member)
     histories: dict[int, History] = {}
-    for chosen in together.values():
-        with torch.random.fork_rng([device] if device.type == "cuda" else []):
-            torch.manual_seed(seeds[chosen[0]])  # dropout alone draws from torch's generator
-            own = [splits[i] for i in chosen], [seeds[i] for i in chosen]
-            engine = Engine(graphs, model, recipe, *own, device)
-            trained = train_together(engine, deterministic=deterministic, progress=progress)
+    for chosen in groups.values():
+        own = [splits[i] for i in chosen], [seeds[i] for i in chosen]
+        engine = Engine(graphs, model, recipe, *own, device)
+        trained = train_together(engine, deterministic=deterministic, progress=progress)
         histories.update(zip(chosen, trained, strict=True))
     return [histories[member] for member in range(len(splits))]
 

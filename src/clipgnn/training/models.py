@@ -20,6 +20,7 @@ from clipgnn.errors import InvalidParameterError, suggestion
 from clipgnn.graphs.packed import PackedGraphs
 from clipgnn.nn.clip import CLIP
 from clipgnn.nn.config import CLIPConfig
+from clipgnn.nn.dropout import Dropout
 from clipgnn.nn.members import Drawn, Members
 
 Parameter = int | float | str | bool | None
@@ -88,12 +89,14 @@ def build_members(
         InvalidParameterError: if there is no such model or parameter.
     """
     network = network_of(spec)
-    model = network.build(spec.parameters, graphs, groups, out_channels, len(seeds))
+    with torch.random.fork_rng([]):  # what a constructor draws is drawn again
+        model = network.build(spec.parameters, graphs, groups, out_channels, len(seeds))
     generators = [torch.Generator().manual_seed(seed) for seed in seeds]
+    drawn = [module for module in model.modules() if isinstance(module, Drawn)]
     with torch.no_grad():
-        for module in model.modules():
-            if isinstance(module, Drawn):
-                module.reset_parameters(generators)
+        # Dropout comes last, so that weights are the same with it and without.
+        for module in sorted(drawn, key=lambda module: isinstance(module, Dropout)):
+            module.reset_parameters(generators)
     return model
 
 
