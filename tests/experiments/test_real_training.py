@@ -6,7 +6,7 @@ import pytest
 
 from clipgnn.experiments import catalog
 from clipgnn.experiments.jobs import Job, attempt
-from clipgnn.experiments.reading import find_spec, read_spec
+from clipgnn.experiments.reading import find_spec, parse_spec, read_spec
 from clipgnn.experiments.spec import Overrides
 from clipgnn.experiments.trial import run_trials
 
@@ -26,6 +26,19 @@ def test_the_catalog_knows_the_networks_and_their_parameters():
     assert trained.keys() == networks.keys()
     for name, network in networks.items():
         assert set(trained[name].parameters) == set(network.parameters)
+
+
+def test_small_networks_train_together_what_they_train_alone():
+    content = {"epochs": 2, "num_layers": 1, "hidden_channels": 4, "dropout": 0.5}
+    models = [{"model": "gin"}]
+    tasks = ["triangle-freeness"]
+    spec = parse_spec({"datasets": tasks, "models": models, "grid": content}, "a", "a.toml")
+    trials = spec.trials()[:2]
+    results = run_trials(trials)
+    assert [result.trial for result in results] == [trial.identity for trial in trials]
+    for trial, result in zip(trials, results, strict=True):
+        [alone] = run_trials([trial])
+        assert result.train_loss == pytest.approx(alone.train_loss, rel=1e-4)
 
 
 @pytest.mark.parametrize("protocol", ["gin", "fair"])

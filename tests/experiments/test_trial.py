@@ -98,6 +98,14 @@ def test_jobs_hold_what_differs_in_fold_and_seed_only():
     assert [job.trials[0] for job in alone] == trials
 
 
+def test_small_networks_train_all_folds_in_one_job():
+    spec = small_spec(models=[{"model": "gin"}, {"model": "ring-gnn"}], seeds=[0, 1])
+    sizes = {
+        (job.trials[0].model, len(job.trials)) for job in jobs_of(spec.trials(), together=False)
+    }
+    assert sizes == {("gin", 8), ("ring-gnn", 1)}
+
+
 def test_unlike_trials_are_not_trained_together():
     with pytest.raises(InvalidParameterError, match="differ only in fold and seed"):
         run_trials([TRIAL, replace(TRIAL, dataset="connectivity")])
