@@ -22,6 +22,14 @@ settings.load_profile("ci")
 
 
 @pytest.fixture
+def double() -> Iterator[None]:
+    """Rounding aside, batched and single computations agree; in float64 it is aside."""
+    torch.set_default_dtype(torch.float64)
+    yield
+    torch.set_default_dtype(torch.float32)
+
+
+@pytest.fixture
 def without_shape_checks() -> Iterator[None]:
     """For bad input, so that clipgnn's own errors answer it and not those of the checks."""
     jaxtyping.config.update("jaxtyping_disable", True)

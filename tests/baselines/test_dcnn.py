@@ -1,7 +1,6 @@
 """DCNN against a plain implementation, graph by graph."""
 
 import dataclasses
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -14,13 +13,6 @@ from clipgnn.coloring.groups import color_groups
 from clipgnn.errors import InvalidParameterError
 from clipgnn.graphs.packed import PackedGraphs
 from clipgnn.graphs.padded import Assembler
-
-
-@pytest.fixture
-def double() -> Iterator[None]:
-    torch.set_default_dtype(torch.float64)
-    yield
-    torch.set_default_dtype(torch.float32)
 
 
 def _assembler(graphs: PackedGraphs) -> Assembler:

@@ -1,6 +1,5 @@
 """What every network that can be trained must hold, whatever it computes."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
@@ -20,11 +19,7 @@ SPECS = [ModelSpec(name, SMALL.get(name, {})) for name in NETWORKS]
 every_network = pytest.mark.parametrize("spec", SPECS, ids=lambda spec: spec.name)
 
 
-@pytest.fixture(autouse=True)
-def double() -> Iterator[None]:
-    torch.set_default_dtype(torch.float64)
-    yield
-    torch.set_default_dtype(torch.float32)
+pytestmark = pytest.mark.usefixtures("double")
 
 
 def _kinds(graphs: PackedGraphs) -> dict[str, PackedGraphs]:

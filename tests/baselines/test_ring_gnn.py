@@ -1,7 +1,6 @@
 """Ring-GNN: the 15 operations one by one, symmetry, padding, and what only products can see."""
 
 import dataclasses
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -22,11 +21,8 @@ from clipgnn.training import ModelSpec, Recipe, Split, train
 
 
 @pytest.fixture(autouse=True)
-def double() -> Iterator[None]:
-    torch.set_default_dtype(torch.float64)
+def seeded(double: None) -> None:
     torch.manual_seed(0)
-    yield
-    torch.set_default_dtype(torch.float32)
 
 
 def _tensors(sizes: list[int], room: int, channels: int) -> tuple[Tensor, Tensor, Tensor]:

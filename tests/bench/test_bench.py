@@ -7,7 +7,8 @@ import torch
 from torch_geometric.data import Batch
 
 from clipgnn import CLIP, cli
-from clipgnn.bench import scaling
+from clipgnn.baselines import ring_gnn
+from clipgnn.bench import scaling, together
 from clipgnn.bench.peer import Peer, PeerCLIP
 from clipgnn.graphs.properties import circular_skip_links
 
@@ -61,6 +62,26 @@ def test_growth_is_printed(
     printed = capsys.readouterr().out
     assert "exponent" in printed
     assert "T (layers)" in printed
+
+
+def test_folds_together_and_one_by_one(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    chosen = {name: together.NETWORKS[name] for name in ("gin", "dcnn", "ring-gnn")}
+    monkeypatch.setattr(together, "NETWORKS", chosen)
+    monkeypatch.setattr(ring_gnn, "MOST_STORED", 10)
+    command = ["clipgnn", "bench", "csl", "--together", "--rounds", "1", "--seconds", "0"]
+    monkeypatch.setattr(sys, "argv", command)
+    with pytest.raises(SystemExit) as caught:
+        cli.main()
+    assert not caught.value.code
+    printed = capsys.readouterr()
+    rows = [line.split() for line in printed.out.splitlines() if "│" in line]
+    rates = {cells[1]: cells[3::2] for cells in rows}
+    for name in ("gin", "dcnn"):
+        assert all(float(rate) > 0 for rate in rates[name][:3])
+    assert rates["ring-gnn"][:3] == ["–"] * 3
+    assert "ring-gnn is left out: Ring-GNN has a tensor" in printed.err
 
 
 @pytest.mark.parametrize(

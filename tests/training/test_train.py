@@ -1,7 +1,6 @@
 """The training loop: members, seeds, schedule, early stopping, errors."""
 
 import dataclasses
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -14,14 +13,6 @@ from clipgnn.training.engine import Engine, num_steps
 from clipgnn.training.loop import train_together
 
 CLIP4 = ModelSpec("clip", {"num_colorings": 4, "hidden_channels": 8, "num_layers": 2})
-
-
-@pytest.fixture
-def double() -> Iterator[None]:
-    """Rounding aside, batched and single computations agree; in float64 it is aside."""
-    torch.set_default_dtype(torch.float64)
-    yield
-    torch.set_default_dtype(torch.float32)
 
 
 def _folds(number: int, graphs: int) -> list[Split]:
