@@ -8,7 +8,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from clipgnn.baselines.checks import check_dropout, check_integers
-from clipgnn.baselines.sequences import Convolution, DenseLayers
+from clipgnn.baselines.sequences import Convolution
 from clipgnn.coloring.codes import ColorCode
 from clipgnn.errors import InvalidParameterError
 from clipgnn.graphs.packed import PackedGraphs
@@ -16,6 +16,7 @@ from clipgnn.graphs.padded import PaddedBatch, PaddedMembership
 from clipgnn.nn.features import ColoredAttributes
 from clipgnn.nn.linear import Linear
 from clipgnn.nn.members import Members
+from clipgnn.nn.readout import Readout
 from clipgnn.nn.sparse_sum import sparse_sum
 from clipgnn.shapes import Colorings, GraphFeatures
 
@@ -101,8 +102,14 @@ class DGCNN(Members):
         self.first = Convolution(num_members, sum(widths), FILTERS[0])
         self.second = Convolution(num_members, FILTERS[0], FILTERS[1], kernel=KERNEL)
         length = self.k // POOLED - KERNEL + 1
-        self.dense = DenseLayers(
-            num_members, length * FILTERS[1], dense_channels, out_channels, dropout=dropout
+        self.dense = Readout(
+            num_members,
+            length * FILTERS[1],
+            dense_channels,
+            out_channels,
+            activation="relu",
+            norm=None,
+            dropout=dropout,
         )
 
     def classify(self, graphs: PaddedBatch, colorings: Colorings | None) -> GraphFeatures:
@@ -111,7 +118,7 @@ class DGCNN(Members):
         pooled = sort_pool(layers, graphs.nodes, self.k, self.most_nodes)
         x = self.first(pooled.view(*graphs.number.shape, self.k, -1))
         pairs = x[:, :, : self.k // POOLED * POOLED].unflatten(2, (-1, POOLED))
-        return self.dense(self.second(pairs.amax(3)))
+        return self.dense(self.second(pairs.amax(3)).flatten(2))
 
     def _convolve(self, graphs: PaddedBatch) -> list[Tensor]:
         """The features of all nodes after each layer, `[all_nodes, channels]`."""

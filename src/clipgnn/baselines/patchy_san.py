@@ -6,10 +6,11 @@ from torch.nn import functional
 
 from clipgnn.baselines.checks import check_dropout, check_integers
 from clipgnn.baselines.receptive_fields import receptive_fields
-from clipgnn.baselines.sequences import Convolution, DenseLayers
+from clipgnn.baselines.sequences import Convolution
 from clipgnn.graphs.packed import PackedGraphs
 from clipgnn.graphs.padded import PaddedBatch
 from clipgnn.nn.members import Members
+from clipgnn.nn.readout import Readout
 from clipgnn.shapes import Colorings, GraphFeatures
 
 FILTERS = (16, 8)
@@ -94,15 +95,18 @@ class PatchySAN(Members):
         self.register_buffer("rows", functional.pad(attributes, (0, 0, 0, 1)), persistent=False)
         self.first = Convolution(num_members, field_size * graphs.in_channels, FILTERS[0])
         self.second = Convolution(num_members, FILTERS[0], FILTERS[1], kernel=KERNEL)
-        self.dense = DenseLayers(
+        self.dense = Readout(
             num_members,
             (width - KERNEL + 1) * FILTERS[1],
             dense_channels,
             out_channels,
+            activation="relu",
+            norm=None,
             dropout=dropout,
         )
 
     def classify(self, graphs: PaddedBatch, colorings: Colorings | None) -> GraphFeatures:
         """The output for each graph of each member's own batch; see `Members`."""
         nodes = self.fields[graphs.number]
-        return self.dense(self.second(self.first(self.rows[nodes].flatten(3))))
+        sequence = self.second(self.first(self.rows[nodes].flatten(3)))
+        return self.dense(sequence.flatten(2))
