@@ -12,7 +12,7 @@ from clipgnn.errors import ClipGNNError
 from clipgnn.graphs.datasets import load_dataset
 from clipgnn.graphs.packed import PackedGraphs
 from clipgnn.training.capture import Captured
-from clipgnn.training.engine import Engine
+from clipgnn.training.engine import Engine, num_steps
 from clipgnn.training.loop import Eager
 from clipgnn.training.models import NETWORKS, ModelSpec
 from clipgnn.training.recipe import Recipe, Split
@@ -24,7 +24,7 @@ class Folds:
 
     Attributes:
         network: its name.
-        together: all ten folds as one computation.
+        together: all folds with as many steps an epoch, usually ten, as one computation.
         alone: one fold by itself.
         refusal: why it cannot serve the data set; then there are no rates.
     """
@@ -40,7 +40,9 @@ def compare_folds(
 ) -> list[Folds]:
     """Every network with its default parameters, both ways in turn, medians of the rounds."""
     graphs = load_dataset(dataset, root=root)
-    splits = splits_of(graphs)
+    folds = splits_of(graphs)
+    steps = num_steps(folds[0], BATCH_SIZE)
+    splits = [split for split in folds if num_steps(split, BATCH_SIZE) == steps]
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:

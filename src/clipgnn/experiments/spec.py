@@ -215,7 +215,7 @@ class Overrides:
             )
         varied: dict[str, dict[Value, None]] = {}
         for row in rows:
-            for dataset in set(row.datasets) & set(datasets):
+            for dataset in (name for name in datasets if name in row.datasets):
                 for key, values in spec.axes(row, dataset).items():
                     if len(values) > 1:
                         varied.setdefault(key, {}).update(dict.fromkeys(values))

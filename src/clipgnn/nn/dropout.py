@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import torch
 from jaxtyping import Float
 from torch import Tensor
+from torch.nn import functional
 
 from clipgnn.coloring.hashed import hashed_integers
 from clipgnn.nn.members import Drawn
@@ -13,8 +14,9 @@ from clipgnn.nn.members import Drawn
 class Dropout(Drawn):
     """Dropout on `[members, graphs, …]`, in training only.
 
-    A mask is hashed from the member's seed, drawn with its weights, and the number of masks before
-    it: the same on every device, and new at every replay of a recorded step.
+    By itself it is torch's dropout. Where members' weights are drawn from generators of their own,
+    as training does, a mask is hashed from the member's seed, drawn there too, and the number of
+    masks before it: the same on every device, and new at every replay of a recorded step.
 
     Args:
         num_members: networks side by side.
@@ -27,23 +29,25 @@ class Dropout(Drawn):
     def __init__(self, num_members: int, share: float) -> None:
         super().__init__()
         self.share = share
+        self.seeded = False
         self.register_buffer("seeds", torch.zeros(num_members, dtype=torch.int64), persistent=False)
         self.register_buffer("masks", torch.zeros((), dtype=torch.int64), persistent=False)
         self.reset_parameters()
 
     def reset_parameters(self, generators: Sequence[torch.Generator] | None = None) -> None:
-        """Draw the seeds; without dropout nothing is drawn."""
+        """Draw a seed for each member; nothing without dropout, or without generators."""
+        self.seeded = generators is not None
         self.masks.zero_()
-        if self.share == 0:
-            return
-        for member in range(self.seeds.numel()):
-            generator = None if generators is None else generators[member]
-            self.seeds[member] = torch.randint(2**62, (), generator=generator)
+        if generators is not None and self.share > 0:
+            for member, generator in enumerate(generators):
+                self.seeds[member] = torch.randint(2**62, (), generator=generator)
 
     def forward(self, x: Float[Tensor, "members graphs *more"]) -> Tensor:
         """What is kept, scaled so that the expectation stays."""
         if not self.training or self.share == 0:
             return x
+        if not self.seeded:
+            return functional.dropout(x, self.share)
         self.masks.add_(1)
         random = hashed_integers(self.seeds, self.masks, 1, x[0].numel())[0]
         kept = (random & (2**32 - 1)) >= int(self.share * 2**32)

@@ -27,7 +27,7 @@ def provenance(spec: Spec, store: Store, results: Mapping[str, StoredResult]) ->
     lines = [
         "Commands: " + "; ".join(f"`{command}`" for command in _commands(store)),
         f"Grid: {_grid(spec)}",
-        f"Tried: {_tried(spec)}",
+        f"Tried: {_tried(spec, results)}",
         f"Folds: {spec.folds}, stratified and shuffled with seed 0, split {spec.split}; "
         f"seeds of the networks: {', '.join(map(str, spec.seeds))}",
         f"Trials: {len(own)} of {len(trials)} finished",
@@ -67,22 +67,32 @@ def _grid(spec: Spec) -> str:
     return "; ".join(parts)
 
 
-def _tried(spec: Spec) -> str:
+def _tried(spec: Spec, results: Mapping[str, StoredResult]) -> str:
     """How much each row could choose from: the more, the more optimistic a maximum over it."""
     rows: dict[str, dict[str, list[str]]] = {}
     for cell in spec.cells:
-        epochs = sorted({int(own.recipe.get("epochs", 0)) for own in cell.configurations})
-        size = f"{len(cell.configurations)} configurations"
+        finished = [
+            configuration
+            for configuration in cell.configurations
+            if all(trial.identity in results for trial in spec.trials_of(cell, configuration))
+        ]
+        if not finished:
+            continue
+        epochs = sorted({int(own.recipe.get("epochs", 0)) for own in finished})
+        size = f"{len(finished)} configurations"
         if epochs[-1]:
             size += f" × {' or '.join(map(str, epochs))} epochs"
         rows.setdefault(cell.row, {}).setdefault(size, []).append(cell.dataset)
-    return "; ".join(
-        f"{row} "
-        + ", ".join(
-            size if len(sizes) == 1 else f"{size} on {' and '.join(datasets)}"
-            for size, datasets in sizes.items()
+    return (
+        "; ".join(
+            f"{row} "
+            + ", ".join(
+                size if len(sizes) == 1 else f"{size} on {' and '.join(datasets)}"
+                for size, datasets in sizes.items()
+            )
+            for row, sizes in rows.items()
         )
-        for row, sizes in rows.items()
+        or "nothing yet"
     )
 
 

@@ -96,7 +96,8 @@ def _compiled_loss(engine: Engine) -> Callable[[], Tensor] | None:
     torch.compiler.reset()  # or it gives up after a few engines of other shapes
     loss: Callable[[], Tensor] = torch.compile(engine.loss, dynamic=False)
     try:
-        loss()
+        loss().sum().backward()  # the way back is compiled when it is first taken
+        engine.optimizer.zero_grad(set_to_none=True)
     except torch.OutOfMemoryError:
         raise
     except Exception as error:

@@ -91,7 +91,7 @@ def parameters_of(name: str) -> tuple[str, ...]:
     return (*(field.name for field in fields(kind)), "C")
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=4)
 def _gram(graphs: PackedGraphs, kernel: Kernel) -> NDArray[np.float64]:
     """Kept for the other values of C and the other folds of this process."""
     return kernel.gram(graphs)
