@@ -25,11 +25,11 @@ class PatchySAN(Members):
 
     From Niepert, Ahmed and Kutzkov, "Learning Convolutional Neural Networks for Graphs" (ICML
     2016), https://proceedings.mlr.press/v48/niepert16.html. Nodes are labeled by 1-dimensional
-    Weisfeiler-Lehman colors, and the `width` nodes of the largest colors are chosen (Algorithm 1,
-    stride 1). Around each, breadth-first search collects a field of `field_size` nodes (Algorithm
-    3), ordered by distance to the root and by color, ties by a canonical labeling of the field
-    (Algorithm 4). A filter of the first convolution sees one field; a filter of the second, ten of
-    them in a row; then come a dense layer and the classes. Missing nodes are zero rows.
+    Weisfeiler-Lehman colors, and the `width` nodes of the largest colors are chosen (stride 1).
+    Around each, breadth-first search collects a field of `field_size` nodes, ordered by distance to
+    the root and by color, ties by a canonical labeling of the field. A filter of the first
+    convolution sees one field; a filter of the second, ten of them in a row; then come a dense
+    layer and the classes. Missing nodes are zero rows.
 
     All fields are found once, when the network is made: what is kept of them is the numbers of
     their nodes.
