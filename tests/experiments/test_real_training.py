@@ -28,6 +28,22 @@ def test_the_catalog_knows_the_networks_and_their_parameters():
         assert set(trained[name].parameters) == set(network.parameters)
 
 
+@pytest.mark.parametrize(("model", "engines"), [("gin", [3]), ("ring-gnn", [1, 1, 1])])
+def test_folds_are_one_computation_where_the_catalog_says_so(monkeypatch, model, engines):
+    loop = pytest.importorskip("clipgnn.training.loop")
+    built = []
+
+    class Spy(loop.Engine):
+        def __init__(self, graphs, spec, recipe, splits, *rest):
+            built.append(len(splits))
+            super().__init__(graphs, spec, recipe, splits, *rest)
+
+    monkeypatch.setattr(loop, "Engine", Spy)
+    content = {"datasets": ["csl"], "models": [{"model": model}], "grid": {"epochs": 1}}
+    run_trials(parse_spec(content, "a", "a.toml").trials()[:3])
+    assert built == engines
+
+
 def test_small_networks_train_together_what_they_train_alone():
     content = {"epochs": 2, "num_layers": 1, "hidden_channels": 4, "dropout": 0.5}
     models = [{"model": "gin"}]
