@@ -74,6 +74,14 @@ def test_compile_as_one_graph(parameters: dict[str, Any], carried: dict[str, Any
     assert_compiled_agrees(model, prepared(carried), fullgraph=True, backend="aot_eager")
 
 
+def test_compile_as_one_graph_that_repeats() -> None:
+    torch.use_deterministic_algorithms(True)
+    try:
+        assert_compiled_agrees(small_model(), prepared({}), fullgraph=True, backend="aot_eager")
+    finally:
+        torch.use_deterministic_algorithms(False)
+
+
 needs_a_compiler = pytest.mark.skipif(
     not shutil.which("g++"), reason="the default compiler writes C++"
 )

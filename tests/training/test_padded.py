@@ -103,7 +103,10 @@ def test_hashed_colorings_are_colorings_of_every_member_by_itself() -> None:
         expected = hashed_colorings(alone, 6, seeds[member : member + 1], counter)
         nodes = alone.num_nodes
         assert torch.equal(colorings[:, member, :nodes], expected)
-        assert (colorings[:, member, nodes:] == 0).all()
+        padding = colorings[:, member, nodes:]
+        assert int(padding.max()) < assembler.largest_group
+        for block in padding.split(assembler.largest_group, dim=1):
+            assert torch.equal(block.sort(dim=1).values[0], torch.arange(block.shape[1]))
         plain = graphs.batch(own[0])
         groups = color_groups(plain.x, plain.graph_of_node)
         partition = Partition.of(groups, plain.graph_of_node)

@@ -5,7 +5,7 @@ layer's weight is a row of it, so that a coloring is a look-up in a small table.
 """
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import torch
 from jaxtyping import Float, Int
@@ -83,4 +83,47 @@ def look_up(
     members, entries, channels = table.shape
     if members > 1:
         index = index + entries * torch.arange(members, device=index.device)[:, None]
-    return functional.embedding(index, table.reshape(-1, channels))
+    rows = table.reshape(-1, channels)
+    if torch.are_deterministic_algorithms_enabled():
+        return _repeatable_rows(rows, index)
+    return functional.embedding(index, rows)
+
+
+# What torch.compile makes of the gradient of a look-up adds in any order, or is many times as slow
+# where it must repeat. Into these operators it does not look, and torch's own gradient repeats.
+
+
+@torch.library.custom_op("clipgnn::repeatable_rows", mutates_args=())
+def _repeatable_rows(table: Tensor, index: Tensor) -> Tensor:
+    return functional.embedding(index, table)
+
+
+@_repeatable_rows.register_fake
+def _(table: Tensor, index: Tensor) -> Tensor:
+    return table.new_empty(*index.shape, table.shape[1])
+
+
+@torch.library.custom_op("clipgnn::repeatable_sums", mutates_args=())
+def _repeatable_sums(grad: Tensor, index: Tensor, entries: int) -> Tensor:
+    no_padding, by_frequency = -1, False
+    return torch.ops.aten.embedding_dense_backward(grad, index, entries, no_padding, by_frequency)
+
+
+@_repeatable_sums.register_fake
+def _(grad: Tensor, index: Tensor, entries: int) -> Tensor:
+    return grad.new_empty(entries, grad.shape[-1])
+
+
+def _rows_context(ctx: Any, inputs: tuple[Tensor, Tensor], output: Tensor) -> None:
+    table, index = inputs
+    ctx.save_for_backward(index)
+    ctx.entries = table.shape[0]
+
+
+def _rows_backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:
+    return _repeatable_sums(grad, *ctx.saved_tensors, ctx.entries), None
+
+
+torch.library.register_autograd(
+    "clipgnn::repeatable_rows", _rows_backward, setup_context=_rows_context
+)

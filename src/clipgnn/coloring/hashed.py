@@ -28,7 +28,7 @@ def hashed_colorings(
         counter: a number that is new at every draw, such as the step.
 
     Returns:
-        `[k, nodes]`, padding colored 0.
+        `[k, nodes]`; padding has colors too, none larger than those of nodes.
     """
     members, nodes = seeds.numel(), batch.num_nodes // seeds.numel()
     device = batch.x.device

@@ -77,7 +77,7 @@ class PaddedBatch:
         real_nodes: `[members, nodes]`, which are not padding; None if none is.
         real_graphs: `[members, graphs]`, likewise.
         group: for each node, a number that it shares with the nodes of identical attributes in its
-            graph and with no others of the batch.
+            graph and with no others of the batch; padding has groups of its own.
         group_start: the place of the first node of its group when nodes are sorted by `group`.
     """
 
@@ -126,7 +126,8 @@ class Assembler:
         self.degree = functional.pad(degrees, (0, 1))
         self.neighbors_begin = functional.pad(degrees.cumsum(0) - degrees, (0, 1))
         self.group = functional.pad(groups, (0, 1))
-        self.group_start = functional.pad(_starts_of_groups(graphs, groups), (0, 1))
+        starts, self.largest_group = _starts_of_groups(graphs, groups)
+        self.group_start = functional.pad(starts, (0, 1))
         self.padding = len(graphs)
 
     def room_for(self, chosen: Tensor) -> int:
@@ -152,7 +153,10 @@ class Assembler:
         begin_in_batch = begins.gather(1, place)
         node = self.node_begin[chosen.gather(1, place)] + slot - begin_in_batch
         node = torch.where(real, node, self.x.shape[0] - 1).flatten()
-        first = (torch.where(real, begin_in_batch, slot) + member * room).flatten()
+        # Padding has groups too, so that it gets all colors. Were it all of one color, its
+        # gradients, though zero, would queue up to be added to one row.
+        padding_begin = slot - (slot - ends[:, -1:]) % self.largest_group
+        first = (torch.where(real, begin_in_batch, padding_begin) + member * room).flatten()
         return PaddedBatch(
             x=self.x[node],
             edges=PaddedEdges(
@@ -188,10 +192,11 @@ def _(ends: Tensor, slot: Tensor) -> Tensor:
     return torch.empty_like(slot)
 
 
-def _starts_of_groups(graphs: PackedGraphs, groups: Tensor) -> Tensor:
-    """For each node, how many nodes of its graph are in groups before its own."""
+def _starts_of_groups(graphs: PackedGraphs, groups: Tensor) -> tuple[Tensor, int]:
+    """How many nodes of a node's graph are in groups before its own; nodes of the largest group."""
     stride = int(groups.max()) + 1
     _, number, sizes = torch.unique(
         graphs.graph_of_node * stride + groups, return_inverse=True, return_counts=True
     )
-    return (sizes.cumsum(0) - sizes)[number] - graphs.node_pointers[graphs.graph_of_node]
+    starts = (sizes.cumsum(0) - sizes)[number] - graphs.node_pointers[graphs.graph_of_node]
+    return starts, int(sizes.max())
