@@ -1,7 +1,5 @@
 """Color codes: what a network sees of a color is the code matrix times the weight."""
 
-from collections.abc import Iterator
-
 import pytest
 import torch
 from torch import Tensor
@@ -76,25 +74,17 @@ def test_gradients_reach_the_weight(name: ColorCodeName) -> None:
     assert torch.autograd.gradcheck(lambda given: code.through(given, colors).sin(), (weight,))
 
 
-@pytest.fixture
-def deterministic() -> Iterator[None]:
-    torch.use_deterministic_algorithms(True)
-    yield
-    torch.use_deterministic_algorithms(False)
-
-
-@pytest.mark.usefixtures("deterministic", "without_shape_checks")
+@pytest.mark.usefixtures("without_shape_checks")
 def test_look_ups_that_repeat() -> None:
-    code = ColorCode("one-hot", 6)
-    weight = torch.randn(2, 6, 3, dtype=torch.float64, requires_grad=True)
+    """What compiled code uses where it must repeat; see compile_checks.py."""
+    look_up = torch.ops.clipgnn.repeatable_rows
+    table = torch.randn(6, 3, dtype=torch.float64, requires_grad=True)
     colors = torch.arange(14).view(2, 7) % 5
-    rows = code.through(weight, colors)
-    torch.testing.assert_close(rows, code_matrix("one-hot", 6)[colors] @ weight)
-    assert torch.autograd.gradcheck(lambda given: code.through(given, colors).sin(), (weight,))
-    torch.library.opcheck(
-        torch.ops.clipgnn.repeatable_rows, (weight[0].detach().requires_grad_(), colors)
-    )
-    torch.library.opcheck(torch.ops.clipgnn.repeatable_sums, (rows.detach(), colors, 6))
+    torch.testing.assert_close(look_up(table, colors), table[colors])
+    assert torch.autograd.gradcheck(lambda given: look_up(given, colors).sin(), (table,))
+    torch.library.opcheck(look_up, (table, colors))
+    sums = torch.ops.clipgnn.repeatable_sums
+    torch.library.opcheck(sums, (look_up(table, colors).detach(), colors, 6))
 
 
 @every_code

@@ -1,8 +1,10 @@
 """The one seam to training: trials of the smoke test are really trained."""
 
 from dataclasses import fields
+from math import isfinite
 
 import pytest
+from tests.training.examples import some_graphs
 
 from clipgnn.experiments import catalog
 from clipgnn.experiments.jobs import Job, attempt
@@ -26,6 +28,40 @@ def test_the_catalog_knows_the_networks_and_their_parameters():
     assert trained.keys() == networks.keys()
     for name, network in networks.items():
         assert set(trained[name].parameters) == set(network.parameters)
+
+
+def _edges(rule: catalog.Rule) -> list[catalog.Value]:
+    """The first and last values that a rule accepts."""
+    if rule.kind is bool:
+        return [False, True]
+    step = 1 if rule.kind is int else 1e-3
+    ends = [
+        rule.least,
+        None if rule.above is None else rule.above + step,
+        None if rule.below is None else rule.below - step,
+    ]
+    edges = [*rule.words, *(end for end in ends if end is not None)]
+    assert edges
+    assert all(map(rule.accepts, edges))
+    return edges
+
+
+@pytest.mark.parametrize(
+    ("model", "key", "value"),
+    [
+        (name, key, value)
+        for name, model in catalog.MODELS.items()
+        if model.trained
+        for key, rule in model.rules.items()
+        if key != "num_colors"  # which must do for the data
+        for value in _edges(rule)
+    ],
+)
+def test_what_the_catalog_accepts_can_be_trained(monkeypatch, model, key, value):
+    monkeypatch.setattr("clipgnn.experiments.trial._graphs", lambda dataset: some_graphs(40))
+    content = {"datasets": ["csl"], "models": [{"model": model}], "grid": {"epochs": 1, key: value}}
+    [result] = run_trials(parse_spec(content, "a", "a.toml").trials()[:1])
+    assert all(map(isfinite, [*result.train_loss, *result.test_score]))
 
 
 @pytest.mark.parametrize(("model", "engines"), [("gin", [3]), ("ring-gnn", [1, 1, 1])])

@@ -1,10 +1,13 @@
 """The loop: what is finished is reused, what fails is tried again and never averaged away."""
 
+import sqlite3
+import time
 from functools import partial
 
 import pytest
 from tests.experiments.fake_training import failing, fake, small_spec
 
+from clipgnn.experiments import run
 from clipgnn.experiments.evaluation import evaluate
 from clipgnn.experiments.executors.in_process import InProcessExecutor
 from clipgnn.experiments.executors.processes import ProcessExecutor
@@ -50,6 +53,21 @@ def test_what_is_finished_is_reused(store, tmp_path):
     assert (progress.reused, progress.finished) == (16, 48)
     done = [line.split()[1] for line in log.read_text().splitlines()]
     assert len(done) == len(set(done)) == 48
+
+
+def test_a_run_signs_its_session_while_it_is_going(store, monkeypatch):
+    monkeypatch.setattr(run, "SIGN_SECONDS", 0.02)
+    signatures = set()
+
+    def slow(trials):
+        time.sleep(0.2)
+        with sqlite3.connect(store.path) as raw:
+            signatures.update(raw.execute("SELECT signed FROM sessions").fetchall())
+        raw.close()
+        return fake(trials)
+
+    run_experiment(Overrides(datasets=["csl"], folds=1)(SPEC), store, in_process(slow))
+    assert len(signatures) > 1
 
 
 def test_order_and_company_change_nothing(store, tmp_path):

@@ -145,6 +145,8 @@ def test_fair_asks_for_a_nested_split():
         ({"grid": {"epochs": True}}, "grid.epochs: must be an integer"),
         ({"grid": {"dropout": 1.0}}, "grid.dropout: must be a number of at least 0 and under 1"),
         ({"grid": {"learning_rate": float("inf")}}, "grid.learning_rate: must be a number"),
+        ({"grid": {"learning_rate": 0}}, "grid.learning_rate: must be a number above 0"),
+        ({"grid": {"activation": "rleu"}}, r"grid.activation: .* Did you mean 'relu'\?"),
         ({"grid": {"num_layers": []}}, "grid.num_layers: must have at least one value"),
         ({"grid": {"num_layers": [2, 2]}}, "grid.num_layers: must not have a value twice"),
         ({"grid": {"loss": "squared-eror"}}, r"grid.loss: .* Did you mean 'squared-error'\?"),

@@ -4,7 +4,9 @@ import os
 import sqlite3
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -98,6 +100,29 @@ def test_a_process_elsewhere_is_known_by_its_signature(monkeypatch):
     monkeypatch.setattr(sessions.time, "time", lambda: 1000.0)
     assert elsewhere.is_alive(signed=1000.0 - EXPIRY_SECONDS / 2)
     assert not elsewhere.is_alive(signed=1000.0 - EXPIRY_SECONDS)
+
+
+def test_a_machine_is_known_by_its_name_its_boot_and_its_namespace(monkeypatch):
+    here = Session.of_this_process()
+    names = iter(["here", "there"])
+    monkeypatch.setattr(sessions.platform, "node", lambda: next(names))
+    one, other = Session.of_this_process(), Session.of_this_process()
+    assert one.machine != other.machine
+    if sys.platform == "linux":
+        assert Path("/proc/sys/kernel/random/boot_id").read_text().strip() in here.machine
+        assert os.readlink("/proc/self/ns/pid") in here.machine
+
+
+def test_many_who_claim_at_once_share_what_there_is(store):
+    def claim_all(number):
+        with Store(store.path, check=False) as own:
+            session = begin(own)
+            return [trial for each in TRIALS for trial in own.claim(session, [each])]
+
+    with ThreadPoolExecutor(4) as pool:
+        claimed = list(pool.map(claim_all, range(4)))
+    identities = [trial.identity for trials in claimed for trial in trials]
+    assert sorted(identities) == sorted(trial.identity for trial in TRIALS)
 
 
 def test_signing_is_written_down(store, monkeypatch):

@@ -1,9 +1,11 @@
 """Runs that are killed, stopped or doubled end with the table of an undisturbed one."""
 
+import os
 import random
 import signal
 import sqlite3
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -12,6 +14,7 @@ from tests.experiments.fake_training import SMALL
 from tests.faults.fake_cli import COMMAND, ENVIRONMENT, ROOT
 
 from clipgnn.experiments.sessions import _start_time
+from clipgnn.experiments.store import Store
 
 TRIALS = 48
 SECONDS = 0.05
@@ -41,6 +44,7 @@ class Runs:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
+            start_new_session=True,
             # A suite that runs in the background is deaf to Ctrl-C, and its children with it.
             preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         )
@@ -77,6 +81,10 @@ class Runs:
             return []
         return [line.split()[1] for line in self.log.read_text().splitlines()]
 
+    def finished(self, store: str) -> set[str]:
+        with Store(self.folder / store) as opened:
+            return opened.finished()
+
     def workers(self) -> set[int]:
         return {int(line.split()[0]) for line in self.log.read_text().splitlines()}
 
@@ -111,20 +119,23 @@ def check_file(path: Path) -> None:
 
 def test_killed_at_random_moments(runs, undisturbed):
     moments = random.Random(3)
-    kills = 0
-    while kills < 4:
-        process = runs.begin("small.sqlite", "--workers", "2", FAKE_SECONDS="0.15")
-        runs.wait_for(len(runs.worked_on()) + 1)
-        time.sleep(moments.uniform(0.0, 0.3))
+    kept = []
+    for _ in range(4):
+        process = runs.begin("small.sqlite", "--workers", "2")
+        runs.wait_for(len(runs.worked_on()) + moments.randint(2, 11))
+        time.sleep(moments.uniform(0.0, 0.1))
         assert process.poll() is None, "too late to kill it"
         process.kill()
-        process.communicate()
-        kills += 1
+        process.communicate()  # until the workers are gone, too
+        kept.append((len(runs.worked_on()), runs.finished("small.sqlite")))
+        # only what was under way is lost
+        assert len(runs.worked_on()) - len(kept[-1][1]) <= 2 * len(kept)
+    assert len(kept[-1][1]) > TRIALS / 4
     runs.finish("small.sqlite", "--workers", "2", FAKE_SECONDS="0")
     check_file(runs.folder / "small.sqlite")
     assert runs.table("small.sqlite") == undisturbed
-    # what was finished before a kill was not done again: at most what was under way, each time
-    assert TRIALS <= len(runs.worked_on()) <= TRIALS + 2 * kills + kills
+    for begun, finished in kept:
+        assert not finished & set(runs.worked_on()[begun:]), "it was finished, and done again"
 
 
 def test_killed_in_the_middle_of_a_transaction(runs, undisturbed):
@@ -152,15 +163,35 @@ def test_the_workers_of_a_killed_run_die_with_it(runs):
         time.sleep(0.05)
 
 
-@pytest.mark.parametrize("kind", [signal.SIGINT, signal.SIGTERM])
-def test_stopped_politely(runs, undisturbed, kind):
-    process = runs.begin("small.sqlite", "--workers", "2")
-    runs.wait_for(10)
-    process.send_signal(kind)
+def check_stopped(process: subprocess.Popen[str]) -> None:
     _, errors = process.communicate(timeout=30)
     assert process.returncode == 130
     assert "Stopped." in errors
     assert "Traceback" not in errors
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="finds workers in /proc")
+def test_interrupted_at_the_terminal_while_workers_begin(runs):
+    process = runs.begin("small.sqlite", "--workers", "2")
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+    end = time.monotonic() + 30
+    while len(children.read_text().split()) < 3:  # two workers, and what tidies up after them
+        assert time.monotonic() < end, "the run does not get on"
+    time.sleep(0.05)
+    assert not runs.worked_on()
+    os.killpg(process.pid, signal.SIGINT)  # a terminal tells all of them
+    check_stopped(process)
+
+
+@pytest.mark.parametrize(
+    ("tell", "kind"),
+    [(os.kill, signal.SIGINT), (os.killpg, signal.SIGINT), (os.kill, signal.SIGTERM)],
+)
+def test_stopped_politely(runs, undisturbed, tell, kind):
+    process = runs.begin("small.sqlite", "--workers", "2")
+    runs.wait_for(10)
+    tell(process.pid, kind)
+    check_stopped(process)
     with sqlite3.connect(runs.folder / "small.sqlite") as raw:
         assert raw.execute("SELECT count(*) FROM claims").fetchone() == (0,)
         assert raw.execute("SELECT count(*) FROM results").fetchone()[0] >= 6

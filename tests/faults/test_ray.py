@@ -1,13 +1,17 @@
 """A run on a real Ray cluster of several nodes, one of which is killed while it is going."""
 
 import importlib.util
+import socket
 import subprocess
 import sys
 import time
 
 import pytest
-from tests.experiments.fake_training import SMALL
+from tests.experiments.fake_training import SMALL, fake
 from tests.faults.fake_cli import COMMAND, ENVIRONMENT, ROOT
+
+from clipgnn.errors import ClipGNNError
+from clipgnn.experiments.executors import executor_named
 
 pytestmark = [
     pytest.mark.skipif(
@@ -70,6 +74,21 @@ def numbers(text):
 
 def lines(path):
     return path.read_text().splitlines() if path.exists() else []
+
+
+def test_a_cluster_that_does_not_answer():
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))  # and never listens
+        address = f"127.0.0.1:{silent.getsockname()[1]}"
+        for given in (address, f"ray://{address}"):
+            with pytest.raises(ClipGNNError, match=rf"The Ray cluster at {given} does not answer"):
+                executor_named("ray", fake, address=given)
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1", "127.0.0.1:many", ":6379", "ray://"])
+def test_an_address_that_is_none(address):
+    with pytest.raises(ClipGNNError, match="must be a host and a port"):
+        executor_named("ray", fake, address=address)
 
 
 def test_a_node_is_killed_while_the_run_is_going(folder, cluster, request):

@@ -8,6 +8,7 @@ out the C++ that it writes at the end.
 
 import copy
 import shutil
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
@@ -20,6 +21,8 @@ from tests.nn.examples import (
     random_model,
 )
 from torch import Tensor
+from torch._dynamo.backends.debugging import aot_eager
+from torch.fx import GraphModule
 
 from clipgnn.coloring import color_groups, sample_colorings
 from clipgnn.nn import CLIP
@@ -74,12 +77,21 @@ def test_compile_as_one_graph(parameters: dict[str, Any], carried: dict[str, Any
     assert_compiled_agrees(model, prepared(carried), fullgraph=True, backend="aot_eager")
 
 
-def test_compile_as_one_graph_that_repeats() -> None:
-    torch.use_deterministic_algorithms(True)
+@pytest.mark.parametrize("repeats", [False, True])
+def test_look_ups_that_repeat_are_hidden_from_the_compiler(repeats: bool) -> None:
+    seen = []
+
+    def backend(graph: GraphModule, inputs: Sequence[Tensor]) -> Callable[..., Any]:
+        seen.append(graph.code)
+        return aot_eager(graph, inputs)
+
+    torch.use_deterministic_algorithms(repeats)
     try:
-        assert_compiled_agrees(small_model(), prepared({}), fullgraph=True, backend="aot_eager")
+        assert_compiled_agrees(small_model(), prepared({}), fullgraph=True, backend=backend)
     finally:
         torch.use_deterministic_algorithms(False)
+    assert len(seen) == 2  # evaluation and training
+    assert all(("clipgnn.repeatable_rows" in code) == repeats for code in seen)
 
 
 needs_a_compiler = pytest.mark.skipif(

@@ -106,22 +106,11 @@ def compare_on_gpu(
     engine = Engine(graphs, setting.spec(), recipe, splits, range(len(splits)), device)
     captured = Captured(engine, deterministic=deterministic)
     peer = _peer(graphs, splits[0], setting, device)
-    epochs = itertools.cycle(range(setting.epochs))
-
-    def our_epoch() -> None:
-        epoch = next(epochs)
-        engine.set_rate(epoch)
-        engine.shuffle(epoch)
-        captured.epoch()
-        captured.test()
-
-    def theirs() -> None:
-        peer.epoch()
-
+    our_epoch = epochs_of(captured)
     our_rates, peer_rates = [], []
     for _ in range(rounds):
         our_rates.append(engine.num_members * rate_of(our_epoch, seconds, synchronize=True))
-        peer_rates.append(rate_of(theirs, seconds, synchronize=True))
+        peer_rates.append(rate_of(peer.epoch, seconds, synchronize=True))
     return Comparison(setting, our_rates, peer_rates, captured.compile_seconds)
 
 
@@ -132,18 +121,7 @@ def _our_fold(task: tuple[Setting, Path | None, float]) -> float:
     recipe = Recipe(epochs=setting.epochs, batch_size=BATCH_SIZE)
     device = torch.device("cpu")
     engine = Engine(graphs, setting.spec(), recipe, splits_of(graphs)[:1], [0], device)
-    program = Eager(engine)
-    number = 0
-
-    def epoch() -> None:
-        nonlocal number
-        engine.set_rate(number)
-        engine.shuffle(number)
-        program.epoch()
-        program.test()
-        number += 1
-
-    return rate_of(epoch, seconds)
+    return rate_of(epochs_of(Eager(engine)), seconds)
 
 
 def _peer_fold(task: tuple[Setting, Path | None, float, int]) -> float:
@@ -151,11 +129,7 @@ def _peer_fold(task: tuple[Setting, Path | None, float, int]) -> float:
     torch.set_num_threads(threads)
     graphs = load_dataset(setting.dataset, root=root)
     peer = _peer(graphs, splits_of(graphs)[0], setting, torch.device("cpu"))
-
-    def epoch() -> None:
-        peer.epoch()
-
-    return rate_of(epoch, seconds)
+    return rate_of(peer.epoch, seconds)
 
 
 def _peer(graphs: PackedGraphs, split: Split, setting: Setting, device: torch.device) -> Peer:
@@ -177,7 +151,22 @@ def splits_of(graphs: PackedGraphs) -> list[Split]:
     return [Split(train, test) for train, test in stratified_folds(graphs.y)]
 
 
-def rate_of(epoch: Callable[[], None], seconds: float, *, synchronize: bool = False) -> float:
+def epochs_of(program: Captured | Eager) -> Callable[[], None]:
+    """What trains an epoch and tests, and the next one when it is called again."""
+    engine = program.engine
+    numbers = itertools.cycle(range(engine.recipe.epochs))
+
+    def epoch() -> None:
+        number = next(numbers)
+        engine.set_rate(number)
+        engine.shuffle(number)
+        program.epoch()
+        program.test()
+
+    return epoch
+
+
+def rate_of(epoch: Callable[[], object], seconds: float, *, synchronize: bool = False) -> float:
     """Epochs a second, over at least so many seconds, after one to warm up."""
     epoch()
     done = 0

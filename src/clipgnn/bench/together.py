@@ -7,7 +7,7 @@ from pathlib import Path
 
 import torch
 
-from clipgnn.bench.speed import BATCH_SIZE, rate_of, splits_of
+from clipgnn.bench.speed import BATCH_SIZE, epochs_of, rate_of, splits_of
 from clipgnn.errors import ClipGNNError
 from clipgnn.graphs.datasets import load_dataset
 from clipgnn.graphs.packed import PackedGraphs
@@ -79,14 +79,4 @@ def _epoch(
     engine = Engine(
         graphs, ModelSpec(name), recipe, splits, range(len(splits)), torch.device(device)
     )
-    if device == "cpu":
-        program: Eager | Captured = Eager(engine)
-    else:
-        program = Captured(engine)
-
-    def epoch() -> None:
-        engine.shuffle(0)
-        program.epoch()
-        program.test()
-
-    return epoch
+    return epochs_of(Eager(engine) if device == "cpu" else Captured(engine))

@@ -84,7 +84,7 @@ def look_up(
     if members > 1:
         index = index + entries * torch.arange(members, device=index.device)[:, None]
     rows = table.reshape(-1, channels)
-    if torch.are_deterministic_algorithms_enabled():
+    if torch.compiler.is_compiling() and torch.are_deterministic_algorithms_enabled():
         return _repeatable_rows(rows, index)
     return functional.embedding(index, rows)
 

@@ -1,6 +1,5 @@
 """`clipgnn bench`."""
 
-import os
 import platform
 import statistics
 from pathlib import Path
@@ -48,6 +47,7 @@ def bench(
 
     from clipgnn.bench import scaling as growth
     from clipgnn.bench.speed import Setting, compare_on_cpu, compare_on_gpu
+    from clipgnn.experiments.machine import available_cores
 
     if device != "cpu" and not (device.startswith("cuda") and torch.cuda.is_available()):
         raise InvalidParameterError(
@@ -60,7 +60,7 @@ def bench(
     settings = [Setting(name) for name in names or ("MUTAG", "IMDB-MULTI", "PROTEINS")]
     if device != "cpu" and not names:
         settings.append(Setting("connectivity", num_colorings=16, hidden_channels=32, epochs=400))
-    workers = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    workers = available_cores()
     table = Table(title=f"Cross-validation on {_described(device)}", title_justify="left")
     for heading in ("data set", "k", "T", "hidden", "fold-epochs/s", "PyG", "ratio"):
         table.add_column(heading, justify="left" if heading == "data set" else "right")
@@ -71,7 +71,7 @@ def bench(
         try:
             if device == "cpu":
                 found = compare_on_cpu(
-                    setting, root=root, rounds=rounds, seconds=seconds, workers=workers or 1
+                    setting, root=root, rounds=rounds, seconds=seconds, workers=workers
                 )
             else:
                 found = compare_on_gpu(

@@ -30,6 +30,21 @@ TU_PREFIX = "tu:"
 SPLITS = ("cross-validation", "nested")
 """Folds into training and test, or with a part of the training graphs held out for choosing."""
 
+ACTIVATIONS = (
+    "relu",
+    "leaky_relu",
+    "elu",
+    "selu",
+    "gelu",
+    "silu",
+    "mish",
+    "softplus",
+    "tanh",
+    "sigmoid",
+    "sin",
+)
+"""Activations that CLIP may have."""
+
 PUBLISHED = ("table1", "table2", "colorings")
 """Tables of the paper whose numbers can stand beside ours."""
 
@@ -90,8 +105,8 @@ class Rule:
 
 RECIPE: Mapping[str, Rule] = {
     "epochs": Rule(int, least=1, default=400),
-    "batch_size": Rule(int, least=1, default=32),
-    "learning_rate": Rule(float, least=0, default=1e-3),
+    "batch_size": Rule(int, least=2, default=32),  # one graph has no batch statistics
+    "learning_rate": Rule(float, above=0, default=1e-3),
     "halve_every": Rule(int, least=1, default=50),
     "loss": Rule(str, words=("cross-entropy", "squared-error"), default="cross-entropy"),
     "patience": Rule(int, least=1),
@@ -131,7 +146,7 @@ MODELS: Mapping[str, Model] = {
             "num_colorings": Rule(int, least=0),
             "num_colors": Rule(int, least=1),
             "color_code": Rule(str, words=("one-hot", "binary")),
-            "activation": Rule(str),
+            "activation": Rule(str, words=ACTIVATIONS),
             "norm": Rule(str, words=("batch", "none")),
             "dropout": Rule(float, least=0, below=1),
         }

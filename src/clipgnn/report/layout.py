@@ -73,10 +73,14 @@ def spread(measurement: Measurement, column: Column) -> str:
     return f"{number(measurement.mean, column)} ± {number(measurement.std, column)}"
 
 
+def _nothing(column: Column) -> list[Field]:
+    return [Field(NOTHING)] * (3 if column.extremes else 1)
+
+
 def _ours(entry: Entry, column: Column) -> list[Field]:
     measurement = entry.measurement
     if measurement is None:
-        return [Field(NOTHING)] * (3 if column.extremes else 1)
+        return _nothing(column)
     text = spread(measurement, column) if measurement.values else ""
     if not measurement.complete:
         count = f"incomplete: {measurement.finished} of {measurement.expected} folds"
@@ -95,7 +99,7 @@ def _ours(entry: Entry, column: Column) -> list[Field]:
 def _theirs(entry: Entry, column: Column) -> list[Field]:
     given = entry.published
     if given is None:
-        return [Field(NOTHING)] * (3 if column.extremes else 1)
+        return _nothing(column)
     mean = "?" if given.mean is None else f"{given.mean:.1f}"
     text = mean if given.std is None else f"{mean} ± {given.std:.1f}"
     extremes = [

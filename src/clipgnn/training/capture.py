@@ -42,15 +42,16 @@ class Captured:
         start = time.perf_counter()
         self.engine = engine
         before = torch.are_deterministic_algorithms_enabled()
+        warn_only = torch.is_deterministic_algorithms_warn_only_enabled()
         if deterministic:
             os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
-        torch.use_deterministic_algorithms(deterministic)
+            torch.use_deterministic_algorithms(True)
         try:
             self._record_all(
                 engine, engine.work() > WORTH_COMPILING if compile is None else compile
             )
         finally:
-            torch.use_deterministic_algorithms(before)
+            torch.use_deterministic_algorithms(before, warn_only=warn_only)
         torch.cuda.synchronize(engine.device)
         self.compile_seconds = time.perf_counter() - start
 

@@ -11,7 +11,7 @@ import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from multiprocessing import get_context, parent_process
+from multiprocessing import get_context, parent_process, resource_tracker
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
 
@@ -85,7 +85,7 @@ class ProcessExecutor:
         context = get_context("spawn")
         ours, theirs = context.Pipe()
         process = context.Process(target=_serve, args=(theirs, self.work), name="clipgnn-worker")
-        with _environment(ONE_THREAD):
+        with _environment(ONE_THREAD), _interrupts_held():
             process.start()
         theirs.close()  # or its end would stay open here when the process dies
         worker = _Worker(process, ours)
@@ -135,6 +135,23 @@ def _ending(code: int | None) -> str:
     with suppress(ValueError):
         return f"was killed by {signal.Signals(-code).name}"
     return f"was killed by signal {-code}"
+
+
+@contextmanager
+def _interrupts_held() -> Iterator[None]:
+    """Ctrl-C waits, and never reaches the processes that are begun inside.
+
+    It is meant for this process alone, and would find them in the middle of their imports.
+    """
+    if not hasattr(signal, "pthread_sigmask"):  # Windows
+        yield
+        return
+    resource_tracker.ensure_running()  # begun with the first process, it would let Ctrl-C through
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 @contextmanager

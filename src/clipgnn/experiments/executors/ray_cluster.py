@@ -1,15 +1,20 @@
 """A Ray cluster, or this machine under Ray. Needs the extra `clipgnn[ray]`."""
 
 import os
+import socket
 from collections.abc import Iterator
 from importlib import import_module
 from typing import Any
+from urllib.parse import urlsplit
 
 from clipgnn.errors import ClipGNNError, MissingDependencyError
 from clipgnn.experiments.jobs import Job, Outcome, Work, attempt, describe, failure
 
 RESUBMISSIONS = 5
 """How often Ray begins a job anew that was lost with its node or process."""
+
+CONNECT_SECONDS = 10.0
+"""How long a cluster may take to answer."""
 
 
 class RayExecutor:
@@ -41,6 +46,7 @@ class RayExecutor:
             # A Ray of our own needs neither a web page nor to tell its makers.
             os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
             where = {"address": address} if address else {"include_dashboard": False}
+            _check_answers(address)
             try:
                 ray.init(log_to_driver=False, logging_level="ERROR", **where)
             except (ConnectionError, RuntimeError, TimeoutError, ValueError) as error:
@@ -87,3 +93,25 @@ class RayExecutor:
 
     def _room(self) -> int:
         return max(1, int(self._ray.cluster_resources().get(self._resource, 0) / self._each))
+
+
+def _check_answers(address: str | None) -> None:
+    """Ray itself would wait for minutes, and then end the process without a word."""
+    if address in (None, "auto", "local"):
+        return
+    try:
+        place = urlsplit(address if "://" in address else f"//{address}")
+        where = (place.hostname or "", place.port or 0)
+    except ValueError:
+        where = ("", 0)
+    if not all(where):
+        raise ClipGNNError(
+            f"The address of a Ray cluster must be a host and a port, such as 10.0.0.1:6379. "
+            f"Got {address!r}."
+        )
+    try:
+        socket.create_connection(where, timeout=CONNECT_SECONDS).close()
+    except OSError as error:
+        raise ClipGNNError(
+            f"The Ray cluster at {address} does not answer. {describe(error)}"
+        ) from error
