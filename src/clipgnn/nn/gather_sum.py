@@ -15,7 +15,10 @@ from clipgnn.nn.csr import csr_product
 
 def sum_in_place(pattern: InPlacePattern, x: Tensor) -> Tensor:
     """The sum over the neighbors of each node, `[nodes, channels]`."""
-    return _gather_sum(x, pattern.begin, pattern.count, pattern.first, pattern.col)
+    if x.is_cuda:
+        return _gather_sum(x, pattern.begin, pattern.count, pattern.first, pattern.col)
+    total: Tensor = _SymmetricSum.apply(x, *pattern.csr)  # type: ignore[no-untyped-call]
+    return total
 
 
 def sum_members(membership: PaddedMembership, x: Tensor) -> Tensor:
@@ -25,14 +28,22 @@ def sum_members(membership: PaddedMembership, x: Tensor) -> Tensor:
     )
 
 
+class _SymmetricSum(torch.autograd.Function):
+    """A sparse matrix times x, which is its own transpose."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, rowptr: Tensor, col: Tensor) -> Tensor:
+        ctx.save_for_backward(rowptr, col)
+        return csr_product(rowptr, col, None, x)
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+        return _SymmetricSum.apply(grad, *ctx.saved_tensors), None, None  # type: ignore[no-untyped-call]
+
+
 @torch.library.custom_op("clipgnn::gather_sum", mutates_args=())
 def _gather_sum(x: Tensor, begin: Tensor, count: Tensor, first: Tensor, col: Tensor) -> Tensor:
-    if x.is_cuda:
-        return _launch(x, begin, count, first, col)
-    row = torch.arange(begin.numel()).repeat_interleave(count)
-    before = count.cumsum(0) - count
-    entry = torch.arange(row.numel()) - before[row] + begin[row]
-    return _csr_sum(x, count, first[row] + col[entry])
+    return _launch(x, begin, count, first, col)
 
 
 @_gather_sum.register_fake
@@ -61,7 +72,8 @@ def _segment_sum(
         return _launch(x, begin, count, None, None)
     row = torch.arange(begin.numel()).repeat_interleave(count)
     before = count.cumsum(0) - count
-    return _csr_sum(x, count, torch.arange(row.numel()) - before[row] + begin[row])
+    rowptr = torch.nn.functional.pad(count.cumsum(0), (1, 0))
+    return csr_product(rowptr, torch.arange(row.numel()) - before[row] + begin[row], None, x)
 
 
 @_segment_sum.register_fake
@@ -82,11 +94,6 @@ def _segment_backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
 torch.library.register_autograd(
     "clipgnn::segment_sum", _segment_backward, setup_context=_segment_context
 )
-
-
-def _csr_sum(x: Tensor, count: Tensor, col: Tensor) -> Tensor:
-    rowptr = torch.nn.functional.pad(count.cumsum(0), (1, 0))
-    return csr_product(rowptr, col, None, x)
 
 
 def _launch(
