@@ -11,6 +11,7 @@ from clipgnn.experiments.jobs import Job, attempt
 from clipgnn.experiments.reading import find_spec, parse_spec, read_spec
 from clipgnn.experiments.spec import Overrides
 from clipgnn.experiments.trial import run_trials
+from clipgnn.nn.activation import ACTIVATIONS
 
 training = pytest.importorskip("clipgnn.training")
 datasets = pytest.importorskip("clipgnn.graphs.datasets")
@@ -28,6 +29,7 @@ def test_the_catalog_knows_the_networks_and_their_parameters():
     assert trained.keys() == networks.keys()
     for name, network in networks.items():
         assert set(trained[name].parameters) == set(network.parameters)
+    assert set(catalog.ACTIVATIONS) == set(ACTIVATIONS)
 
 
 def _edges(rule: catalog.Rule) -> list[catalog.Value]:

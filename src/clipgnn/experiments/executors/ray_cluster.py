@@ -96,7 +96,7 @@ class RayExecutor:
 
 
 def _check_answers(address: str | None) -> None:
-    """Ray itself would wait for minutes, and then end the process without a word."""
+    """Refuse an address where nobody answers; Ray itself would wait for minutes."""
     if address in (None, "auto", "local"):
         return
     try:
@@ -106,7 +106,7 @@ def _check_answers(address: str | None) -> None:
         where = ("", 0)
     if not all(where):
         raise ClipGNNError(
-            f"The address of a Ray cluster must be a host and a port, such as 10.0.0.1:6379. "
+            "The address of a Ray cluster must be a host and a port, such as 10.0.0.1:6379. "
             f"Got {address!r}."
         )
     try:
