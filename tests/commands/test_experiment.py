@@ -164,6 +164,28 @@ def test_a_spec_with_a_typo(call):
     assert "Did you mean 'num_layers'?" in errors
 
 
+@pytest.mark.parametrize(
+    ("command", "small", "other"),
+    [
+        ("status", "small in both.sqlite", "other.v2 in both.sqlite"),
+        ("report", "A small table", "Another table"),
+        ("resume", "A small table", "Another table"),
+    ],
+)
+def test_a_store_with_two_experiments(call, command, small, other):
+    Path("other.v2.toml").write_text(SMALL.replace("A small table", "Another table"))
+    store = ("--store", "both.sqlite")
+    for name in ("small", "other.v2.toml"):
+        assert call("run", name, *store, "--executor", "in-process", "--device", "cpu")[0] == 0
+    for name in ("other.v2", "other.v2.toml"):
+        assert other in call(command, name, *store)[1]
+    assert small in call(command, "small", *store)[1]
+    status, output, errors = call(command, "smal", *store)
+    assert (status, output) == (2, "")
+    assert "Nothing called 'smal' has been run into both.sqlite" in errors
+    assert "which has small, other.v2. Did you mean 'small'?" in errors
+
+
 def test_a_report_of_the_wrong_protocol(call):
     assert call(*RUN)[0] == 0
     status, _, errors = call("report", "small", "--protocol", "fair")

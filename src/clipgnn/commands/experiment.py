@@ -107,7 +107,7 @@ def resume(
     """Go on with the last run of a store, as it was asked for then."""
     path = store or _default_store(name)
     with _open(path, name) as opened:
-        spec = _last_plan(opened)
+        spec = _last_plan(opened, name)
     _run(spec, path, executor, address, workers, device, deterministic, format_name, output)
 
 
@@ -121,7 +121,7 @@ def status(
 ) -> None:
     """Show how far an experiment is, and what failed."""
     with _open(store or _default_store(name), name) as opened:
-        show_status(_last_plan(opened), opened, Console(highlight=False), traceback=traceback)
+        show_status(_last_plan(opened, name), opened, Console(highlight=False), traceback=traceback)
 
 
 @app.command()
@@ -146,7 +146,7 @@ def report(
     overrides = _overrides(models, datasets, epochs, folds, where, None)
     _check_protocol(protocol)
     with _open(store or _default_store(name), name) as opened:
-        spec = _last_plan(opened) if spec_name is None else read_spec(find_spec(spec_name))
+        spec = _last_plan(opened, name) if spec_name is None else read_spec(find_spec(spec_name))
         write_table(overrides(spec), opened, protocol or spec.protocol, chosen, output)
 
 
@@ -273,7 +273,7 @@ def _device(name: str, remote: bool) -> str:
 
 
 def _default_store(name: str) -> Path:
-    return Path("runs") / f"{Path(name).stem}.sqlite"
+    return Path("runs") / f"{_plain(name)}.sqlite"
 
 
 def _open(path: Path, name: str) -> Store:
@@ -285,11 +285,22 @@ def _open(path: Path, name: str) -> Store:
     return Store(path)
 
 
-def _last_plan(store: Store) -> Spec:
-    plans = store.plans()
+def _last_plan(store: Store, name: str) -> Spec:
+    plans = {plan.name: plan for plan in store.plans()}
     if not plans:
         raise StoreError(f"{store.path} is empty: nothing has been run into it yet.")
-    return parse_spec(plans[-1].content, plans[-1].name, str(store.path))
+    plan = plans.get(_plain(name))
+    if plan is None:
+        raise StoreError(
+            f"Nothing called {_plain(name)!r} has been run into {store.path}, which has "
+            f"{', '.join(plans)}.{suggestion(_plain(name), plans)}"
+        )
+    return parse_spec(plan.content, plan.name, str(store.path))
+
+
+def _plain(name: str) -> str:
+    """The name of an experiment, also if it was given as the path of its file."""
+    return Path(name).name.removesuffix(".toml")
 
 
 @contextmanager
