@@ -93,8 +93,8 @@ def test_decimals_that_are_no_integer(decimals: Any) -> None:
 @pytest.mark.parametrize("chunk_size", [0, -5, 2.5])
 def test_chunk_sizes(chunk_size: Any) -> None:
     said = ("chunk_size", "at least 1", f"Got {chunk_size!r}")
-    call = lambda: next(all_colorings(equal_nodes(3), chunk_size))  # noqa: E731
-    assert_refused(InvalidParameterError, call, said)
+    nodes = equal_nodes(3)
+    assert_refused(InvalidParameterError, lambda: next(all_colorings(nodes, chunk_size)), said)
 
 
 MANY = {11: "39,916,800", 20: "2,432,902,008,176,640,000", 40: "about 10^47", 2000: "about 10^5735"}
@@ -104,8 +104,8 @@ MANY = {11: "39,916,800", 20: "2,432,902,008,176,640,000", 40: "about 10^47", 20
 def test_too_many_colorings(nodes: int, count: str) -> None:
     """How many there are, how many there may be, and a k to use instead."""
     said = (count, "10,000,000", "num_colorings=16")
-    call = lambda: next(all_colorings(equal_nodes(nodes)))  # noqa: E731
-    assert_refused(TooManyColoringsError, call, said)
+    equal = equal_nodes(nodes)
+    assert_refused(TooManyColoringsError, lambda: next(all_colorings(equal)), said)
     model = plain_model(num_colorings="all", num_colors=nodes)
     x = torch.ones(nodes, 2)
     assert_refused(TooManyColoringsError, lambda: model(x, NO_EDGES), said)

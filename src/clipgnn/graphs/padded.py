@@ -38,9 +38,7 @@ class InPlacePattern:
     @cached_property
     def csr(self) -> tuple[Tensor, Tensor]:
         """The same as row pointers and columns, which the CPU's kernel reads; made once."""
-        rowptr = functional.pad(self.count.cumsum(0), (1, 0))
-        row = torch.arange(self.count.numel()).repeat_interleave(self.count)
-        entry = torch.arange(row.numel()) + (self.begin - rowptr[:-1])[row]
+        rowptr, row, entry = spread_out(self.begin, self.count)
         return rowptr, self.first[row] + self.col[entry]
 
 
@@ -108,6 +106,13 @@ class PaddedBatch:
     def membership(self) -> PaddedMembership:
         """The nodes of each graph."""
         return self.nodes
+
+
+def spread_out(begin: Tensor, count: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Runs `begin[r] : begin[r] + count[r]`, one after the other: pointers, rows and entries."""
+    rowptr = functional.pad(count.cumsum(0), (1, 0))
+    row = torch.arange(count.numel()).repeat_interleave(count)
+    return rowptr, row, torch.arange(row.numel()) + (begin - rowptr[:-1])[row]
 
 
 class Assembler:

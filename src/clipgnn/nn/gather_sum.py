@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from clipgnn.graphs.padded import InPlacePattern, PaddedMembership
+from clipgnn.graphs.padded import InPlacePattern, PaddedMembership, spread_out
 from clipgnn.nn.csr import csr_product
 
 
@@ -70,10 +70,8 @@ def _segment_sum(
 ) -> Tensor:
     if x.is_cuda:
         return _launch(x, begin, count, None, None)
-    row = torch.arange(begin.numel()).repeat_interleave(count)
-    before = count.cumsum(0) - count
-    rowptr = torch.nn.functional.pad(count.cumsum(0), (1, 0))
-    return csr_product(rowptr, torch.arange(row.numel()) - before[row] + begin[row], None, x)
+    rowptr, _, node = spread_out(begin, count)
+    return csr_product(rowptr, node, None, x)
 
 
 @_segment_sum.register_fake

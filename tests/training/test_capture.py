@@ -1,0 +1,92 @@
+"""What happens around the recordings of a GPU; the recordings themselves are in test_gpu.py."""
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import torch
+from tests.training.examples import some_graphs
+from tests.training.test_train import CLIP4, _folds
+
+from clipgnn.training import Recipe
+from clipgnn.training.capture import Captured, _compiled_loss
+from clipgnn.training.engine import Engine
+
+
+@pytest.fixture
+def engine() -> Engine:
+    recipe = Recipe(epochs=1, batch_size=8)
+    return Engine(some_graphs(), CLIP4, recipe, _folds(2, 8)[:1], [0], torch.device("cpu"))
+
+
+def _mode() -> tuple[bool, bool]:
+    return (
+        torch.are_deterministic_algorithms_enabled(),
+        torch.is_deterministic_algorithms_warn_only_enabled(),
+    )
+
+
+@pytest.mark.usefixtures("without_shape_checks")
+@pytest.mark.parametrize("fails", [False, True])
+@pytest.mark.parametrize("asked", [False, True])
+@pytest.mark.parametrize("users", [(False, False), (True, False), (True, True)])
+def test_deterministic_while_recording_and_the_users_mode_afterwards(
+    users: tuple[bool, bool], asked: bool, fails: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = []
+
+    def record(self: Captured, engine: Any, compile: bool) -> None:
+        seen.append(_mode())
+        if fails:
+            raise RuntimeError("no room")
+
+    monkeypatch.setattr(Captured, "_record_all", record)
+    monkeypatch.setattr(torch.cuda, "synchronize", lambda device: None)
+    monkeypatch.setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
+    torch.use_deterministic_algorithms(users[0], warn_only=users[1])
+    try:
+        engine: Any = SimpleNamespace(device="cuda", work=lambda: 0.0)
+        if fails:
+            with pytest.raises(RuntimeError, match="no room"):
+                Captured(engine, deterministic=asked)
+        else:
+            Captured(engine, deterministic=asked)
+        assert seen == [(True, False) if asked else users]
+        assert _mode() == users
+    finally:
+        torch.use_deterministic_algorithms(False)
+
+
+def _refuse(error: Exception) -> Any:
+    def compile(program: Any, **options: Any) -> Any:
+        def compiled() -> Any:
+            raise error
+
+        return compiled
+
+    return compile
+
+
+def test_training_goes_on_where_compilation_fails(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(torch, "compile", _refuse(RuntimeError("no such kernel\nmore")))
+    with pytest.warns(UserWarning, match="goes on without it, slower: no such kernel$"):
+        assert _compiled_loss(engine) is None
+
+
+def test_a_device_without_room_is_no_failed_compilation(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(torch, "compile", _refuse(torch.OutOfMemoryError("full")))
+    with pytest.raises(torch.OutOfMemoryError):
+        _compiled_loss(engine)
+
+
+def test_compiling_leaves_no_gradients_behind(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(torch, "compile", lambda program, **options: program)
+    engine.model.train()
+    assert _compiled_loss(engine) is not None
+    assert all(parameter.grad is None for parameter in engine.model.parameters())
