@@ -73,6 +73,8 @@ class History:
         validation_score: the same on the validation graphs; empty if there are none.
         seconds: time of the whole training, shared by all that trained beside it.
         compile_seconds: time that went into compilation before it.
+        diverged: None, or the epoch and learning rate at which the loss or a score was no longer
+            finite; the curves then end before that epoch.
     """
 
     train_loss: list[float]
@@ -80,3 +82,4 @@ class History:
     validation_score: list[float]
     seconds: float
     compile_seconds: float
+    diverged: str | None = None
