@@ -22,7 +22,7 @@ class ByHand(nn.Module):
             GINConv(
                 nn.Sequential(
                     nn.Linear(width, hidden, bias=False),
-                    nn.BatchNorm1d(hidden),
+                    nn.BatchNorm1d(hidden, momentum=None),  # the mean of all steps so far
                     nn.ReLU(),
                     nn.Linear(hidden, hidden, bias=False),
                 ),
@@ -30,7 +30,7 @@ class ByHand(nn.Module):
             )
             for width in widths[:-1]
         )
-        self.norms = nn.ModuleList(nn.BatchNorm1d(hidden) for _ in range(num_layers))
+        self.norms = nn.ModuleList(nn.BatchNorm1d(hidden, momentum=None) for _ in range(num_layers))
         self.heads = nn.ModuleList(nn.Linear(width, out) for width in widths)
 
     def forward(self, data: Data) -> Tensor:

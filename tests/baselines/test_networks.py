@@ -6,6 +6,7 @@ import pytest
 import torch
 from tests.baselines.examples import members_of, outputs
 from tests.training.examples import some_graphs
+from torch_geometric.data import Data
 
 from clipgnn.errors import InvalidParameterError
 from clipgnn.graphs.packed import PackedGraphs
@@ -28,7 +29,19 @@ def _kinds(graphs: PackedGraphs) -> dict[str, PackedGraphs]:
         "labels": graphs,
         "attributes": replace(graphs, x=rows, in_channels=3),
         "nothing": replace(graphs, x=torch.zeros_like(graphs.x), in_channels=1),
+        "regular": _rings(len(graphs)),
     }
+
+
+def _rings(number: int) -> PackedGraphs:
+    """Rings of 3 to 7 nodes without attributes: channels have no variance but between sizes."""
+    graphs = []
+    for place in range(number):
+        node = torch.arange(3 + place % 5)
+        edge = torch.stack([node, (node + 1) % node.numel()])
+        edges = torch.cat([edge, edge.flip(0)], dim=1)
+        graphs.append(Data(edge_index=edges, y=torch.tensor([place % 2]), num_nodes=node.numel()))
+    return PackedGraphs.from_data_list(graphs, "rings")
 
 
 def _with_dropout(spec: ModelSpec, dropout: float = 0.5) -> ModelSpec:
@@ -41,7 +54,7 @@ def _splits(number: int, graphs: int) -> list[Split]:
 
 
 @every_network
-@pytest.mark.parametrize("kind", ["labels", "attributes", "nothing"])
+@pytest.mark.parametrize("kind", ["labels", "attributes", "nothing", "regular"])
 @pytest.mark.parametrize("training", [False, True])
 def test_members_and_padding_leave_a_network_alone(
     spec: ModelSpec, kind: str, training: bool
@@ -62,6 +75,64 @@ def test_members_and_padding_leave_a_network_alone(
         alone.square().sum().backward()
         for mine, its in zip(model.parameters(), single.parameters(), strict=True):
             torch.testing.assert_close(mine.grad[member], its.grad[0], atol=1e-8, rtol=1e-8)
+
+
+DEEP = {name: {"num_layers": 12} for name in ("clip", "gin", "rp-gin")}
+
+
+@every_network
+def test_padding_never_overflows(spec: ModelSpec) -> None:
+    """In float32, through many layers of channels without variance: padded against exact.
+
+    Each normalization would scale padding by 1/sqrt(epsilon) = 316 there, and 316^15 overflows.
+    """
+    torch.set_default_dtype(torch.float32)
+    spec = ModelSpec(spec.name, {**spec.parameters, **DEEP.get(spec.name, {})})
+    graphs, recipe = _rings(24), Recipe(epochs=3, batch_size=16)
+    alone = train(graphs, spec, recipe, _splits(3, 24), [1, 2, 3])
+    for one, other in zip(
+        alone, train(graphs, spec, recipe, _splits(3, 24), [1, 2, 3], together=True), strict=True
+    ):
+        assert one.diverged is None
+        assert other.diverged is None
+        assert one.train_loss[0] == pytest.approx(other.train_loss[0], rel=1e-3)
+
+
+@every_network
+@pytest.mark.parametrize("together", [False, True])
+def test_a_member_that_diverges_does_so_alone(spec: ModelSpec, together: bool) -> None:
+    """One member learns from a target whose square overflows; the others never see it."""
+    graphs = some_graphs(24)
+    y = torch.linspace(-1, 1, 24)
+    y[0] = 1e200
+    graphs = replace(graphs, y=y)
+    part = torch.arange(1, 24)
+    splits = [
+        Split(part[part % 3 != 0], part[part % 3 == 0]),
+        Split(torch.arange(16), torch.arange(16, 24)),
+        Split(part[part % 3 != 1], part[part % 3 == 1]),
+    ]
+    recipe = Recipe(epochs=3, batch_size=8, loss="squared-error")
+    first, second, third = train(graphs, spec, recipe, splits, [1, 2, 3], together=together)
+    assert second.diverged == "diverged in epoch 1, learning rate 0.001"
+    assert second.train_loss == second.test_score == []
+    expected = train(graphs, spec, recipe, [splits[0], splits[2]], [1, 3])
+    for history, alone in zip((first, third), expected, strict=True):
+        assert history.diverged is None
+        assert history.train_loss == pytest.approx(alone.train_loss, rel=1e-8)
+        assert history.test_score == pytest.approx(alone.test_score, rel=1e-8)
+
+
+@every_network
+def test_diverged_classes_are_no_accuracy(spec: ModelSpec) -> None:
+    """The largest of outputs that are not numbers would be that of class 0."""
+    torch.set_default_dtype(torch.float32)
+    recipe = Recipe(epochs=6, batch_size=8, learning_rate=1e38)
+    splits = _splits(3, 24)[:1]
+    [history] = train(some_graphs(24), spec, recipe, splits, [1])
+    assert history.diverged is not None
+    assert "learning rate 1e+38" in history.diverged
+    assert len(history.test_score) == len(history.train_loss) < 6
 
 
 @every_network

@@ -71,7 +71,7 @@ def randomise(module: torch.nn.Module, seed: int = 0) -> None:
     """Give all weights and running statistics random values."""
     generator = torch.Generator().manual_seed(seed)
     for name, value in module.state_dict().items():
-        if name.endswith("running_var"):
+        if name.endswith(("running_var", "running_weight")):
             torch.nn.init.uniform_(value, 0.5, 2.0, generator=generator)
         else:
             torch.nn.init.normal_(value, std=value.shape[1] ** -0.5, generator=generator)

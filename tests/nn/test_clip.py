@@ -70,7 +70,7 @@ def test_nothing_is_random_without_colors_or_with_all(num_colorings: Any) -> Non
 
 def test_members_draw_colorings_of_their_own() -> None:
     """Two members with the same weights are two samples of k-CLIP."""
-    model = random_model(num_colorings=1, num_members=2, activation="tanh").eval()
+    model = random_model(1, num_colorings=1, num_members=2, activation="tanh").eval()
     weights = {n: v[:1].expand_as(v).clone() for n, v in model.state_dict().items()}
     model.load_state_dict(weights)
     first, second = model(**example_batch(), generator=seeded(0))
@@ -185,6 +185,7 @@ def test_names_and_shapes_of_the_weights() -> None:
     def mlp(name: str, channels: int, out: int, *, bias: bool) -> dict[str, tuple[int, ...]]:
         norm = {f"{name}.norm.{part}": (2, 5) for part in
                 ("weight", "bias", "running_mean", "running_var")}  # fmt: skip
+        norm[f"{name}.norm.running_weight"] = (2, 1)
         ends = {f"{name}.first.weight": (2, channels, 5), f"{name}.first.bias": (2, 5),
                 f"{name}.second.weight": (2, 5, out)}  # fmt: skip
         return {**norm, **ends, **({f"{name}.second.bias": (2, out)} if bias else {})}

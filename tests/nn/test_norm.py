@@ -1,10 +1,10 @@
-"""Batch normalisation: torch's own for one member, and each member's own for several."""
+"""Batch normalization: torch's own for one member, and each member's own for several."""
 
 import pytest
 import torch
 from torch import Tensor, nn
 
-from clipgnn.nn.norm import BatchNorm, Moments
+from clipgnn.nn.norm import FIRST_BIAS, ROUNDING, BatchNorm, Moments
 
 CHANNELS = 4
 dtypes = pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
@@ -20,6 +20,7 @@ def pair(seed: int, dtype: torch.dtype) -> tuple[BatchNorm, nn.BatchNorm1d]:
             value = torch.rand(CHANNELS, generator=generator, dtype=dtype) + 0.5
             getattr(theirs, name).copy_(value)
             getattr(ours, name)[0].copy_(value)
+        ours.running_weight.fill_(1)
     return ours, theirs
 
 
@@ -29,16 +30,23 @@ def rows(seed: int, members: int, dtype: torch.dtype) -> Tensor:
 
 
 def assert_same_state(ours: BatchNorm, theirs: nn.BatchNorm1d, member: int = 0) -> None:
-    torch.testing.assert_close(ours.running_mean[member], theirs.running_mean)
-    torch.testing.assert_close(ours.running_var[member], theirs.running_var)
+    mean, variance = ours.statistics()
+    torch.testing.assert_close(mean[member], theirs.running_mean)
+    torch.testing.assert_close(variance[member], theirs.running_var)
 
 
 def test_defaults_are_those_of_torch() -> None:
     ours, theirs = BatchNorm(2, CHANNELS), nn.BatchNorm1d(CHANNELS)
     assert ours.epsilon == theirs.eps
     assert ours.momentum == theirs.momentum
-    for name in ("weight", "bias", "running_mean", "running_var"):
-        assert torch.equal(getattr(ours, name), getattr(theirs, name).expand(2, CHANNELS))
+    mean, variance = ours.statistics()
+    for own, expected in (
+        (ours.weight, theirs.weight),
+        (ours.bias, theirs.bias + FIRST_BIAS),
+        (mean, theirs.running_mean),
+        (variance, theirs.running_var),
+    ):
+        assert torch.equal(own, expected.expand(2, CHANNELS))
 
 
 @dtypes
@@ -120,3 +128,96 @@ def test_evaluation_leaves_the_statistics_alone() -> None:
     assert not moments
     for name, value in ours.state_dict().items():
         assert torch.equal(value, before[name])
+
+
+@dtypes
+@pytest.mark.parametrize("training", [True, False])
+@pytest.mark.parametrize("padding", [0.0, 7.0, 1e30, torch.inf, torch.nan])
+def test_padding_has_no_influence_and_is_zero_afterwards(
+    dtype: torch.dtype, training: bool, padding: float
+) -> None:
+    """Also next to a channel without variance, which scales whatever it is given by 316."""
+    exact = rows(0, 2, dtype)
+    exact[:, :, 0] = 3.0
+    ours, same = BatchNorm(2, CHANNELS).to(dtype), BatchNorm(2, CHANNELS).to(dtype)
+    for norm in (ours, same):
+        norm.train(training)
+        norm.running_weight.fill_(1)
+    padded = torch.cat([exact, torch.full((2, 5, CHANNELS), padding, dtype=dtype)], dim=1)
+    padded.requires_grad_()
+    real = torch.arange(12) < 7
+    out = ours(padded, None, real.expand(2, 12))
+    torch.testing.assert_close(out[:, :7], same(exact))
+    assert torch.equal(out[:, 7:], torch.zeros(2, 5, CHANNELS, dtype=dtype))
+    for name in ("running_mean", "running_var"):
+        torch.testing.assert_close(getattr(ours, name), getattr(same, name))
+    out.square().sum().backward()
+    assert padded.grad is not None
+    assert bool(padded.grad[:, :7].isfinite().all())
+    assert not padded.grad[:, 7:].nan_to_num(0).any()
+
+
+@dtypes
+def test_statistics_do_not_depend_on_what_stood_before_the_first_step(dtype: torch.dtype) -> None:
+    norm = BatchNorm(1, CHANNELS).to(dtype)
+    first, second = rows(0, 1, dtype), rows(1, 1, dtype)
+    norm(first)
+    mean, variance = norm.statistics()
+    torch.testing.assert_close(mean, first.mean(1))
+    torch.testing.assert_close(variance, first.var(1))
+    norm(second)
+    mean, variance = norm.statistics()
+    torch.testing.assert_close(mean, (0.9 * first.mean(1) + second.mean(1)) / 1.9)
+    torch.testing.assert_close(variance, (0.9 * first.var(1) + second.var(1)) / 1.9)
+
+
+def _constant(value: float, dtype: torch.dtype, number: int = 3000) -> Tensor:
+    """Rows whose first channel is constant but for rounding, in every path of computation."""
+    x = torch.randn(1, number, CHANNELS, generator=torch.Generator().manual_seed(0), dtype=dtype)
+    noise = torch.randint(-1, 2, (number,), generator=torch.Generator().manual_seed(1))
+    x[0, :, 0] = value * (1 + noise * torch.finfo(dtype).eps)
+    return x
+
+
+@dtypes
+@pytest.mark.parametrize("value", [0.0, 1e-3, 1.0, 100.0])
+@pytest.mark.parametrize("members", [1, 2])
+@pytest.mark.parametrize("padded", [False, True])
+def test_a_constant_channel_is_its_bias(
+    dtype: torch.dtype, value: float, members: int, padded: bool
+) -> None:
+    """In training, and in evaluation with weights that have moved on since."""
+    norm = BatchNorm(members, CHANNELS).to(dtype)
+    x = _constant(value, dtype).repeat(members, 1, 1).requires_grad_()
+    real = torch.ones(members, x.shape[1], dtype=torch.bool) if padded else None
+    out = norm(x, None, real)
+    expected = torch.full_like(out[:, :, 0], FIRST_BIAS)
+    torch.testing.assert_close(out[:, :, 0], expected, atol=1e-4, rtol=0)
+    out[:, ::2].sum().backward()
+    assert x.grad is not None
+    assert x.grad[:, :, 0].abs().max() <= 1  # 316 without the treatment
+    drifted = x.detach() + 0.01 * max(1.0, value)
+    later = norm.eval()(drifted, None, real)
+    torch.testing.assert_close(later[:, :, 0], expected, atol=0.1, rtol=0)  # 3 without it
+
+
+def test_the_treatment_of_constant_channels_is_continuous_and_leaves_the_others() -> None:
+    """Against the formula without it, for standard deviations from far under to far above ρ."""
+    norm = BatchNorm(1, 1)
+    torch.nn.init.zeros_(norm.bias)
+    deviation = torch.finfo(torch.float32).eps * ROUNDING * torch.logspace(-3, 3, 61)
+    plain = deviation * torch.rsqrt(deviation.square() + norm.epsilon)
+    rows = torch.stack([-deviation, deviation], dim=1)
+    share = torch.stack([norm(row[None, :, None], {})[0, 1, 0] for row in rows]).detach() / plain
+    assert bool((share.diff() >= -1e-6).all())
+    assert share.diff().max() < 0.2
+    assert share[0] < 1e-5
+    assert share[-1] == pytest.approx(1, abs=1e-5)
+
+
+def test_constant_channels_do_not_take_the_kernel_and_others_do() -> None:
+    norm, x = BatchNorm(1, CHANNELS), _constant(0.5, torch.float32)
+    assert not norm._suits_kernel(x)
+    assert norm._suits_kernel(x[:, :, 1:])
+    assert norm._suits_kernel(rows(0, 1, torch.float32))
+    assert not norm._suits_kernel(rows(0, 2, torch.float32))

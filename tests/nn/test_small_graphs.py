@@ -38,9 +38,9 @@ def alone(model: CLIP, x: Tensor, color: int) -> Tensor:
         zeros = weights[f"{psi}.first.weight"].shape[0] - z.numel()
         z = torch.cat([z, z.new_zeros(zeros)])
         z = z @ weights[f"{psi}.first.weight"] + weights[f"{psi}.first.bias"]
-        z = (z - weights[f"{psi}.norm.running_mean"]) / (
-            weights[f"{psi}.norm.running_var"] + 1e-5
-        ).sqrt()
+        seen = weights[f"{psi}.norm.running_weight"]
+        mean, variance = (weights[f"{psi}.norm.running_{of}"] / seen for of in ("mean", "var"))
+        z = (z - mean) / (variance + 1e-5).sqrt()
         z = softplus(z * weights[f"{psi}.norm.weight"] + weights[f"{psi}.norm.bias"])
         z = z @ weights[f"{psi}.second.weight"] + weights[f"{psi}.second.bias"]
     return z

@@ -18,6 +18,7 @@ Integers = NDArray[np.int64]
 
 EPSILON = 1e-5
 MOMENTUM = 0.1
+ROUNDING = 64
 
 ACTIVATIONS: dict[str, Callable[[Array], Array]] = {
     "relu": lambda z: np.maximum(z, 0.0),
@@ -197,9 +198,11 @@ class Reference:
         return result + self._weight(f"{name}.second.bias")
 
     def _normalise(self, name: str, rows: Array) -> Array:
-        mean, variance = self._weight(f"{name}.running_mean"), self._weight(f"{name}.running_var")
+        old_mean, old_variance, old_weight = (
+            self._weight(f"{name}.running_{part}") for part in ("mean", "var", "weight")
+        )
+        mean, variance = old_mean / old_weight, old_variance / old_weight
         if self.training:
-            old_mean, old_variance = mean, variance
             mean = rows.sum(axis=0) / len(rows)
             variance = ((rows - mean) ** 2).sum(axis=0) / len(rows)
             unbiased = ((rows - mean) ** 2).sum(axis=0) / (len(rows) - 1)
@@ -207,7 +210,10 @@ class Reference:
             self.running[f"{name}.running_var"] = (
                 1 - MOMENTUM
             ) * old_variance + MOMENTUM * unbiased
-        scaled = (rows - mean) / np.sqrt(variance + EPSILON)
+            self.running[f"{name}.running_weight"] = (1 - MOMENTUM) * old_weight + MOMENTUM
+        rounding = ROUNDING * np.finfo(np.float64).eps * np.maximum(1, np.abs(mean))
+        varying = variance / (variance + rounding**2)
+        scaled = varying * (rows - mean) / np.sqrt(variance + EPSILON)
         return scaled * self._weight(f"{name}.weight") + self._weight(f"{name}.bias")
 
     def _weight(self, name: str) -> Array:

@@ -119,7 +119,7 @@ def model_of(case: Case, num_colorings: int | Literal["all"], **parameters: Any)
     ).double()
     generator = torch.Generator().manual_seed(0)
     for name, value in model.state_dict().items():
-        if name.endswith(("running_var", "norm.weight")):
+        if name.endswith(("running_var", "running_weight", "norm.weight")):
             torch.nn.init.uniform_(value, 0.5, 2.0, generator=generator)
         else:
             torch.nn.init.normal_(value, std=value.shape[1] ** -0.5, generator=generator)

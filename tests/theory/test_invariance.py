@@ -65,7 +65,7 @@ def model_with(num_colorings: int | Literal["all"], num_layers: int = 2, seed: i
     ).double()
     generator = torch.Generator().manual_seed(seed)
     for name, value in model.state_dict().items():
-        if name.endswith(("running_var", "norm.weight")):
+        if name.endswith(("running_var", "running_weight", "norm.weight")):
             torch.nn.init.uniform_(value, 0.5, 2.0, generator=generator)
         else:
             torch.nn.init.normal_(value, std=value.shape[1] ** -0.5, generator=generator)

@@ -90,3 +90,24 @@ def test_compiling_leaves_no_gradients_behind(
     engine.model.train()
     assert _compiled_loss(engine) is not None
     assert all(parameter.grad is None for parameter in engine.model.parameters())
+
+
+def test_compiling_keeps_what_the_caller_has_compiled(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And each engine has a code object of its own, whose recompilations are not limited."""
+    compiled = []
+
+    def compile(program: Any, **options: Any) -> Any:
+        compiled.append(program.__func__.__code__)
+        return program
+
+    monkeypatch.setattr(torch, "compile", compile)
+    monkeypatch.setattr(torch.compiler, "reset", lambda: pytest.fail("the caller's are gone"))
+    engine.model.train()
+    expected = engine.loss()
+    for _ in range(2):
+        loss = _compiled_loss(engine)
+        assert loss is not None
+        torch.testing.assert_close(loss(), expected)
+    assert len({id(code) for code in (Engine.loss.__code__, *compiled)}) == 3

@@ -289,7 +289,7 @@ class CLIP(Members):
             best = run(graphs, stream.everything()).amax(1)
         else:
             moments = self._statistics()
-            if self.training and self.config.norm is not None:
+            if self.config.norm is not None and not moments:
                 run(graphs, stream.sample(COLORINGS_MEASURED, generator))
             inputs = [graphs.x, graphs.edges.weight, graphs.edges.attr, *self.layers.parameters()]
             best = streaming.maximum(
@@ -322,17 +322,11 @@ class CLIP(Members):
         return x
 
     def _statistics(self) -> Moments:
-        """What a stream normalises with: nothing yet in training, the running averages otherwise.
-
-        They are copied, so that a gradient computed later is that of what was computed now.
-        """
-        if self.training:
+        """What a stream normalizes with: the running averages, or nothing yet in training."""
+        norms = [module for module in self.layers.modules() if isinstance(module, BatchNorm)]
+        if any(norm.training for norm in norms):
             return {}
-        return {
-            norm: (norm.running_mean.clone(), norm.running_var.clone())
-            for norm in self.layers.modules()
-            if isinstance(norm, BatchNorm)
-        }
+        return {norm: norm.statistics() for norm in norms}
 
     def _by_member(self, rows: GraphFeatures) -> Tensor:
         return rows[0] if self.config.num_members == 1 else rows

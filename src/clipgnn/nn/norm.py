@@ -1,4 +1,4 @@
-"""Batch normalisation with statistics of its own for each member."""
+"""Batch normalization with separate statistics for each member."""
 
 import torch
 from jaxtyping import Bool, Float
@@ -12,15 +12,48 @@ Moments = dict[nn.Module, tuple[Tensor, Tensor]]
 """Mean and variance by layer: measured once, used for all that streams through afterwards."""
 
 
-class BatchNorm(nn.Module):
-    """Batch normalisation over the rows of each member, before the activation.
+ROUNDING = 64
+"""A channel is constant if its standard deviation is within this many units of rounding error, of
+its mean or of 1, whichever is larger."""
 
-    Differs from the paper: it is silent about normalisation; without it, 16-CLIP did not learn the
-    paper's property tasks (see docs/paper.md).
+FIRST_BIAS = 0.1
+"""Bias before training. With 0, a constant channel would be zero after the normalization, and a
+ReLU would pass it neither forward nor, as a gradient, backward."""
+
+SAMPLED_ROWS, VARIES = 64, 1e-3
+"""Rows of a sample, and the range of a channel's values in it, relative to their size, that shows
+that the channel is not constant."""
+
+
+class BatchNorm(nn.Module):
+    r"""Batch normalization over the rows of each member, before the activation.
+
+    .. math::
+        y = \gamma \, \frac{x - \mu}{\sqrt{\sigma^2 + \epsilon}} \,
+        \frac{\sigma^2}{\sigma^2 + \rho^2} + \beta
+
+    The last fraction is 1 up to rounding, except for a constant channel, whose standard deviation
+    is less than the rounding error ρ that computing it makes. Such channels arise from nodes
+    without attributes. Without the fraction, x - μ is rounding error divided by sqrt(ε), which is
+    enlarged 316 times in every layer, forward and backward; weights follow it at random, and in
+    evaluation it is the difference between the present weights and those that μ was averaged
+    over. With it, a constant channel is β, in training and in evaluation.
+
+    Rows of padding take no part in the statistics and are zero afterwards.
+
+    Differs from the paper: it does not mention normalization; without it, 16-CLIP did not learn
+    the paper's property tasks (see docs/paper.md).
+
+    Attributes:
+        running_mean: sum of the means of past steps, each weighted by `momentum` and by
+            (1 - momentum) to the number of steps since.
+        running_var: the same of the variances.
+        running_weight: the same of ones, for each member: what to divide by.
     """
 
     running_mean: Tensor
     running_var: Tensor
+    running_weight: Tensor
 
     def __init__(
         self, num_members: int, channels: int, *, epsilon: float = 1e-5, momentum: float = 0.1
@@ -29,9 +62,18 @@ class BatchNorm(nn.Module):
         self.epsilon = epsilon
         self.momentum = momentum
         self.weight = nn.Parameter(torch.ones(num_members, channels))
-        self.bias = nn.Parameter(torch.zeros(num_members, channels))
+        self.bias = nn.Parameter(torch.full((num_members, channels), FIRST_BIAS))
         self.register_buffer("running_mean", torch.zeros(num_members, channels))
-        self.register_buffer("running_var", torch.ones(num_members, channels))
+        self.register_buffer("running_var", torch.zeros(num_members, channels))
+        self.register_buffer("running_weight", torch.zeros(num_members, 1))
+
+    def statistics(
+        self,
+    ) -> tuple[Float[Tensor, "members channels"], Float[Tensor, "members channels"]]:
+        """Mean and variance that evaluation uses: averages over past steps; 0 and 1 before any."""
+        seen = self.running_weight > 0
+        weight = torch.where(seen, self.running_weight, 1)
+        return self.running_mean / weight, torch.where(seen, self.running_var / weight, 1)
 
     def forward(
         self,
@@ -39,33 +81,34 @@ class BatchNorm(nn.Module):
         moments: Moments | None = None,
         real: Bool[Tensor, "members rows"] | None = None,
     ) -> MemberRows:
-        """Normalise rows `[members, rows, channels]`.
+        """Normalize rows `[members, rows, channels]`.
 
         Args:
             x: the rows.
             moments: a record of statistics. A layer that finds itself in it uses what is there;
                 in training, one that does not measures its rows and enters the result.
-            real: which rows statistics are taken from; all without it.
+            real: which rows are not padding; all without it.
 
         Raises:
             InvalidGraphError: while training on a single row, which has no variance.
         """
+        if real is not None:
+            # Not a product: infinity times zero is NaN, also in the backward pass.
+            x = torch.where(real[:, :, None], x, 0)
         if moments is not None and self in moments:
-            return self._normalise(x, *moments[self])
+            return self._normalize(x, *moments[self], real)
         if not self.training:
-            return self._normalise(x, self.running_mean, self.running_var)
+            return self._normalize(x, *self.statistics(), real)
         if x.shape[1] == 0:
             return x
         if x.shape[1] == 1:
             raise InvalidGraphError(
-                "Batch normalisation must see at least two rows while training. Got one graph (or "
+                "Batch normalization needs at least two rows while training. Got one graph (or "
                 "one node) in the batch. Use larger batches (drop_last=True in a loader), "
                 "model.eval(), or norm=None."
             )
-        if real is not None:
-            return self._normalise(x, *self._measure_real(x, real))
-        if moments is None and x.shape[0] == 1:
-            # torch's own kernel is much the fastest on the CPU; it knows one member only.
+        if moments is None and real is None and self._suits_kernel(x):
+            self._track_weight()
             return functional.batch_norm(
                 x[0],
                 self.running_mean[0],
@@ -76,28 +119,50 @@ class BatchNorm(nn.Module):
                 momentum=self.momentum,
                 eps=self.epsilon,
             )[None]
-        variance, mean = torch.var_mean(x, dim=1, correction=0)
-        self._track(mean.detach(), variance.detach() * (x.shape[1] / (x.shape[1] - 1)))
+        mean, variance = self._measure(x, real)
         if moments is not None:
             moments[self] = (mean, variance)
-        return self._normalise(x, mean, variance)
+        return self._normalize(x, mean, variance, real)
 
-    def _normalise(
+    def _suits_kernel(self, x: MemberRows) -> bool:
+        """Whether torch's own kernel, the fastest on the CPU, computes the same.
+
+        It has no members axis, and enlarges the rounding error of constant channels: there are
+        none if every channel varies in a sample of the rows.
+        """
+        if x.shape[0] > 1 or x.device.type != "cpu" or torch.compiler.is_compiling():
+            return False
+        sample = x[0, :: max(1, x.shape[1] // SAMPLED_ROWS)].detach()
+        low, high = torch.aminmax(sample, dim=0)
+        return bool((high - low > VARIES * (1 + high.abs())).all())
+
+    def _normalize(
         self,
         x: MemberRows,
         mean: Float[Tensor, "members channels"],
         variance: Float[Tensor, "members channels"],
+        real: Bool[Tensor, "members rows"] | None,
     ) -> MemberRows:
-        scale = self.weight * torch.rsqrt(variance + self.epsilon)
-        return torch.addcmul((self.bias - mean * scale)[:, None], x, scale[:, None])
+        unit = min(torch.finfo(x.dtype).eps, torch.finfo(torch.float32).eps)
+        rounding = ROUNDING * unit * mean.abs().clamp(min=1)
+        varying = variance / (variance + rounding.square())
+        scale = self.weight * torch.rsqrt(variance + self.epsilon) * varying
+        rows = torch.addcmul((self.bias - mean * scale)[:, None], x, scale[:, None])
+        return rows if real is None else torch.where(real[:, :, None], rows, 0)
 
-    def _measure_real(
-        self, x: MemberRows, real: Bool[Tensor, "members rows"]
+    def _measure(
+        self, x: MemberRows, real: Bool[Tensor, "members rows"] | None
     ) -> tuple[Float[Tensor, "members channels"], Float[Tensor, "members channels"]]:
-        counted = real[:, :, None].to(x.dtype)
-        rows = counted.sum(1)
-        mean = (x * counted).sum(1) / rows.clamp(min=1)
-        variance = ((x - mean[:, None]).square() * counted).sum(1) / rows.clamp(min=1)
+        """Mean and variance of the rows that are not padding, entered into the averages."""
+        if real is None:
+            variance, mean = torch.var_mean(x, dim=1, correction=0)
+            self._track(mean.detach(), variance.detach() * (x.shape[1] / (x.shape[1] - 1)))
+            return mean, variance
+        inside = real[:, :, None]
+        rows = inside.sum(1).to(x.dtype)
+        mean = x.sum(1) / rows.clamp(min=1)
+        centered = torch.where(inside, x - mean[:, None], 0)
+        variance = centered.square().sum(1) / rows.clamp(min=1)
         self._track(mean.detach(), variance.detach() * (rows / (rows - 1).clamp(min=1)))
         return mean, variance
 
@@ -105,3 +170,8 @@ class BatchNorm(nn.Module):
     def _track(self, mean: Tensor, unbiased_variance: Tensor) -> None:
         self.running_mean.lerp_(mean, self.momentum)
         self.running_var.lerp_(unbiased_variance, self.momentum)
+        self._track_weight()
+
+    @torch.no_grad()
+    def _track_weight(self) -> None:
+        self.running_weight.mul_(1 - self.momentum).add_(self.momentum)

@@ -8,6 +8,7 @@ import os
 import time
 import warnings
 from collections.abc import Callable
+from types import FunctionType, MethodType
 
 import torch
 from torch import Tensor
@@ -93,11 +94,22 @@ def _tensors(engine: Engine) -> list[tuple[str, Tensor]]:
 
 
 def _compiled_loss(engine: Engine) -> Callable[[], Tensor] | None:
-    """The loss compiled, or None and a warning where that fails."""
-    torch.compiler.reset()  # or it gives up after a few engines of other shapes
-    loss: Callable[[], Tensor] = torch.compile(engine.loss, dynamic=False)
+    """The loss compiled, or None and a warning where that fails.
+
+    torch.compile gives up on a function after a few engines of different shapes. A copy of its
+    code object has no such history; resetting the compiler would discard the caller's models too.
+    """
+    method = type(engine).loss
+    fresh = FunctionType(
+        method.__code__.replace(),
+        method.__globals__,
+        method.__name__,
+        method.__defaults__,
+        method.__closure__,
+    )
+    loss: Callable[[], Tensor] = torch.compile(MethodType(fresh, engine), dynamic=False)
     try:
-        loss().sum().backward()  # the way back is compiled when it is first taken
+        loss().sum().backward()  # the backward pass is compiled when it first runs
         engine.optimizer.zero_grad(set_to_none=True)
     except torch.OutOfMemoryError:
         raise

@@ -107,7 +107,7 @@ class Engine:
 
     def set_rate(self, epoch: int) -> None:
         """The learning rate of an epoch."""
-        rate = self.recipe.learning_rate * 0.5 ** (epoch // self.recipe.halve_every)
+        rate = self.recipe.rate(epoch)
         for group in self.optimizer.param_groups:
             if isinstance(group["lr"], Tensor):
                 group["lr"].fill_(rate)
@@ -127,7 +127,8 @@ class Engine:
         counter = (self.epoch_number * 2 << 32) + self.step_number
         outputs = self._outputs(batch, counter)
         real = chosen != self.assembler.padding
-        return (self._errors(outputs, self.y[chosen]) * real).sum(1) / real.sum(1)
+        # Not a product: what padding yields may be anything, and infinity times zero is NaN.
+        return torch.where(real, self._errors(outputs, self.y[chosen]), 0).sum(1) / real.sum(1)
 
     def step(self, loss: Tensor) -> None:
         """Learn from a loss."""
@@ -145,7 +146,10 @@ class Engine:
 
     @torch.no_grad()
     def score(self, parts: list[tuple[Tensor, int]]) -> Tensor:
-        """Accuracy, or mean squared error, of each member on its own graphs, `[members]`."""
+        """Accuracy, or mean squared error, of each member on its own graphs, `[members]`.
+
+        NaN for a member with an output that is not finite: its largest output means nothing.
+        """
         total = torch.zeros(self.num_members, device=self.device)
         count = torch.zeros_like(total)
         for number, (chosen, room) in enumerate(parts):
@@ -154,7 +158,7 @@ class Engine:
             counter = ((self.epoch_number * 2 + 1) << 32) + number
             outputs = self._outputs(batch, counter)
             real = chosen != self.assembler.padding
-            total += (self._scores(outputs, self.y[chosen]) * real).sum(1)
+            total += torch.where(real, self._scores(outputs, self.y[chosen]), 0).sum(1)
             count += real.sum(1)
         return total / count
 
@@ -170,7 +174,8 @@ class Engine:
 
     def _scores(self, outputs: Tensor, targets: Tensor) -> Tensor:
         if self.recipe.loss == "cross-entropy":
-            return (outputs.argmax(2) == targets).to(outputs.dtype)
+            right = (outputs.argmax(2) == targets).to(outputs.dtype)
+            return torch.where(outputs.isfinite().all(2), right, torch.nan)
         return (outputs[:, :, 0] - targets).square()
 
     def _order(self, epoch: int) -> Tensor:

@@ -1,8 +1,10 @@
 """The training loop: one for every model, on any device."""
 
+import math
 import time
 from collections import defaultdict
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import torch
 from torch import Tensor
@@ -47,7 +49,10 @@ def train(
         progress: see `Progress`.
 
     Returns:
-        One history for each member. It does not depend on the other members, but for rounding.
+        One history for each member. It does not depend on the other members, except for rounding.
+        With the same seeds it is the same to the last bit on one CPU type with one number of
+        threads (`torch.set_num_threads`): sums are split by threads. A member whose loss or score
+        is no longer finite has `History.diverged` set; the others are not affected.
 
     Raises:
         InvalidParameterError: if splits and seeds do not match, or the model cannot be built.
@@ -102,13 +107,16 @@ def train_together(
             validations.append(program.validate().clone())
         if progress is not None:
             progress(engine.num_members)
+        # A GPU would have to wait for the check; there all epochs are trained.
+        if engine.device.type == "cpu" and not (losses[-1].isfinite() & tests[-1].isfinite()).any():
+            break
         if recipe.patience is not None and stopping.all_done(
             _monitored(losses, validations, recipe.loss)
         ):
             break
     curves = [_on_host(curve) for curve in (losses, tests, validations)]
     seconds = time.perf_counter() - start
-    return [
+    histories = [
         History(
             train_loss=loss,
             test_score=test,
@@ -120,6 +128,23 @@ def train_together(
             *(_by_member(curve, stopping, engine.num_members) for curve in curves), strict=True
         )
     ]
+    return [_ended_where_diverged(history, recipe) for history in histories]
+
+
+def _ended_where_diverged(history: History, recipe: Recipe) -> History:
+    """The finite epochs of a history, and where it diverged if there are others."""
+    curves = (history.train_loss, history.test_score, history.validation_score)
+    finite = [next((i for i, v in enumerate(c) if not math.isfinite(v)), len(c)) for c in curves]
+    epoch = min(finite[0], finite[1], finite[2] if history.validation_score else finite[1])
+    if epoch == len(history.train_loss):
+        return history
+    return replace(
+        history,
+        train_loss=history.train_loss[:epoch],
+        test_score=history.test_score[:epoch],
+        validation_score=history.validation_score[:epoch],
+        diverged=f"diverged in epoch {epoch + 1}, learning rate {recipe.rate(epoch):g}",
+    )
 
 
 def _on_host(curve: list[Tensor]) -> Tensor:

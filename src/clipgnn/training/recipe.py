@@ -42,6 +42,10 @@ class Recipe:
         if self.loss not in ("cross-entropy", "squared-error"):
             raise self._error("loss", '"cross-entropy" or "squared-error"')
 
+    def rate(self, epoch: int) -> float:
+        """The learning rate of an epoch, counted from 0."""
+        return self.learning_rate * 0.5 ** (epoch // self.halve_every)
+
     def _error(self, name: str, rule: str) -> InvalidParameterError:
         return InvalidParameterError(
             f"The {name!r} of a training recipe must be {rule}. Got {getattr(self, name)!r}."
