@@ -70,7 +70,7 @@ def test_nothing_is_random_without_colors_or_with_all(num_colorings: Any) -> Non
 
 def test_members_draw_colorings_of_their_own() -> None:
     """Two members with the same weights are two samples of k-CLIP."""
-    model = random_model(1, num_colorings=1, num_members=2, activation="tanh").eval()
+    model = random_model(2, num_colorings=1, num_members=2, activation="tanh").eval()
     weights = {n: v[:1].expand_as(v).clone() for n, v in model.state_dict().items()}
     model.load_state_dict(weights)
     first, second = model(**example_batch(), generator=seeded(0))
