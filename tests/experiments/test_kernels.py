@@ -4,7 +4,7 @@ import json
 from functools import partial
 
 import pytest
-from tests.experiments.fake_training import failing, fake, small_spec
+from tests.experiments.fake_training import failing, fake, on_fake_data, on_real_data, small_spec
 
 from clipgnn.experiments import catalog
 from clipgnn.experiments.evaluation import evaluate
@@ -36,7 +36,7 @@ def store(tmp_path):
 
 
 def read_back(spec: Spec) -> Spec:
-    return parse_spec(json.loads(json.dumps(spec.content())), spec.name, "store")
+    return on_fake_data(parse_spec(json.loads(json.dumps(spec.content())), spec.name, "store"))
 
 
 def markdown(spec: Spec, store: Store) -> str:
@@ -84,7 +84,7 @@ def test_a_fold_that_fails_takes_no_other_with_it(store):
 
 
 def test_kernels_are_fitted_on_the_cpu_whatever_the_device(store):
-    spec = kernels(models=[WL, AWL], protocol="fair", seeds=[0, 1])
+    spec = on_real_data(kernels(models=[WL, AWL], protocol="fair", seeds=[0, 1]))
     work = partial(run_trials, device="cuda")
     progress = run_experiment(spec, store, InProcessExecutor(work))
     assert (progress.finished, progress.failed) == (progress.total, 0)
@@ -100,7 +100,7 @@ def test_kernels_are_fitted_on_the_cpu_whatever_the_device(store):
 
 
 def test_a_table_of_networks_and_kernels(store):
-    spec = kernels()
+    spec = on_real_data(kernels())
     progress = run_experiment(spec, store, InProcessExecutor(run_trials))
     assert (progress.finished, progress.failed) == (24, 0)
     text = markdown(spec, store)

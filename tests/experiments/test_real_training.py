@@ -60,7 +60,7 @@ def _edges(rule: catalog.Rule) -> list[catalog.Value]:
     ],
 )
 def test_what_the_catalog_accepts_can_be_trained(monkeypatch, model, key, value):
-    monkeypatch.setattr("clipgnn.experiments.trial._graphs", lambda dataset: some_graphs(40))
+    monkeypatch.setattr("clipgnn.experiments.trial.load", lambda dataset, data: some_graphs(40))
     content = {"datasets": ["csl"], "models": [{"model": model}], "grid": {"epochs": 1, key: value}}
     [result] = run_trials(parse_spec(content, "a", "a.toml").trials()[:1])
     assert all(map(isfinite, [*result.train_loss, *result.test_score]))

@@ -17,6 +17,7 @@ from clipgnn.report.published import PUBLISHED
 
 TRIAL = Trial(
     dataset="csl",
+    data="0123456789abcdef",
     model="clip",
     parameters={"num_colorings": 16, "hidden_channels": 16},
     recipe={"epochs": 400},
@@ -30,11 +31,11 @@ TRIAL = Trial(
 def test_the_identity_does_not_change_between_versions_of_this_code():
     # Raise CONTENT_VERSION if this must change: stores would take old results for missing ones.
     assert TRIAL.content == (
-        '{"dataset":"csl","fold":3,"model":"clip","num_folds":10,'
+        '{"data":"0123456789abcdef","dataset":"csl","fold":3,"model":"clip","num_folds":10,'
         '"parameters":{"hidden_channels":16,"num_colorings":16},"recipe":{"epochs":400},'
         '"seed":0,"split":"cross-validation"}'
     )
-    assert TRIAL.identity == "f8995ebb0bf294b2"
+    assert TRIAL.identity == "9152aadf95ad4797"
 
 
 def test_order_of_parameters_is_no_part_of_the_identity():
@@ -49,6 +50,7 @@ def test_order_of_parameters_is_no_part_of_the_identity():
     "change",
     [
         {"dataset": "connectivity"},
+        {"data": "0123456789abcdee"},
         {"parameters": {"num_colorings": 16, "hidden_channels": 32}},
         {"recipe": {"epochs": 401}},
         {"split": "nested"},
@@ -72,6 +74,11 @@ def test_seeds_fit_and_depend_on_names_only(names, bits):
     seed = seed_from(*names, bits=bits)
     assert 0 <= seed < 2**bits
     assert seed == seed_from(*names, bits=bits)
+
+
+def test_seeds_do_not_depend_on_the_data():
+    other = replace(TRIAL, data="0123456789abcdee")
+    assert other.random_seed("train") == TRIAL.random_seed("train")
 
 
 def test_seeds_differ_by_purpose_fold_and_seed():

@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from itertools import count
 from pathlib import Path
 
-from tests.experiments.fake_training import fake
+from tests.experiments.fake_training import fake, fake_fingerprint
 
 from clipgnn import cli
-from clipgnn.experiments import trial
+from clipgnn.experiments import data, trial
 from clipgnn.experiments.database import Database
 from clipgnn.experiments.trial import Trial, TrialResult
 
@@ -52,6 +52,7 @@ if __name__ == "__main__":
 
     # by its importable name, which the processes that this one begins can find too
     trial.run_trials = fake_cli.fake_run_trials
+    data.fingerprint_of = fake_fingerprint
     if "FAKE_DIE_AT" in os.environ:
         die_at(int(os.environ["FAKE_DIE_AT"]))
     sys.argv[0] = "clipgnn"

@@ -5,6 +5,7 @@ import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from types import FrameType
@@ -17,7 +18,7 @@ from clipgnn.commands.progress import ProgressDisplay
 from clipgnn.commands.status import show_status
 from clipgnn.commands.writing import FormatName, format_of, write_table
 from clipgnn.errors import InvalidParameterError, StoreError, suggestion
-from clipgnn.experiments import trial
+from clipgnn.experiments import data, trial
 from clipgnn.experiments.catalog import Value
 from clipgnn.experiments.executors import EXECUTORS, executor_named
 from clipgnn.experiments.protocol import PROTOCOLS
@@ -104,7 +105,7 @@ def resume(
     format_name: _Format = None,
     output: _Output = None,
 ) -> None:
-    """Go on with the last run of a store, as it was asked for then."""
+    """Go on with the last run of a store, as it was asked for then, on the same data."""
     path = store or _default_store(name)
     with _open(path, name) as opened:
         spec = _last_plan(opened, name)
@@ -146,7 +147,10 @@ def report(
     overrides = _overrides(models, datasets, epochs, folds, where, None)
     _check_protocol(protocol)
     with _open(store or _default_store(name), name) as opened:
-        spec = _last_plan(opened, name) if spec_name is None else read_spec(find_spec(spec_name))
+        if spec_name is None:
+            spec = _last_plan(opened, name)
+        else:
+            spec = _with_data(read_spec(find_spec(spec_name)), opened)
         write_table(overrides(spec), opened, protocol or spec.protocol, chosen, output)
 
 
@@ -166,6 +170,9 @@ def _run(
     on_gpu = device.startswith("cuda")
     work = partial(trial.run_trials, device=device, deterministic=deterministic)
     messages = Console(stderr=True, highlight=False)
+    with redirect_stdout(sys.stderr):  # PyG reports its downloads
+        found = data.fingerprints(dict.fromkeys(cell.dataset for cell in spec.cells), spec.data)
+    spec = replace(spec, data=found)
     executor = executor_named(executor_name, work, workers=workers, address=address, on_gpu=on_gpu)
     with Store(path, create=True) as store:
         try:
@@ -295,7 +302,15 @@ def _last_plan(store: Store, name: str) -> Spec:
             f"Nothing called {_plain(name)!r} has been run into {store.path}, which has "
             f"{', '.join(plans)}.{suggestion(_plain(name), plans)}"
         )
-    return parse_spec(plan.content, plan.name, str(store.path))
+    return _with_data(parse_spec(plan.content, plan.name, str(store.path)), store)
+
+
+def _with_data(spec: Spec, store: Store) -> Spec:
+    """The experiment on the data of its newest plans; of others where it has none of its own."""
+    found: dict[str, str] = {}
+    for plan in sorted(store.plans(), key=lambda plan: plan.name == spec.name):
+        found.update(plan.data)
+    return replace(spec, data=found)
 
 
 def _plain(name: str) -> str:

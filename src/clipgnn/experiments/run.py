@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 
-from clipgnn.errors import StoreError
+from clipgnn.errors import InvalidParameterError, StoreError
 from clipgnn.experiments.executors import Executor
 from clipgnn.experiments.jobs import Job, Outcome, jobs_of
 from clipgnn.experiments.sessions import SIGN_SECONDS, Session
@@ -57,7 +57,7 @@ def run_experiment(
     another process is at work on are waited for, and taken over if that process dies.
 
     Args:
-        spec: the experiment.
+        spec: the experiment, with the fingerprint of every data set in its `data`.
         store: where results are and go.
         executor: who does the work; it is closed at the end.
         together: whether to train all folds of a configuration in one job.
@@ -69,10 +69,12 @@ def run_experiment(
         How far it came: `finished` is `total`, or there are failures.
 
     Raises:
+        InvalidParameterError: if the fingerprint of a data set is missing.
         StoreError: if results can no longer be written; those that were are safe.
     """
     try:
         trials = spec.trials()
+        _check_data(trials)
         session = store.begin(spec.name, spec.content(), command, trials)
         try:
             with _Signing(store.path, session):
@@ -83,6 +85,15 @@ def run_experiment(
                 store.end(session)
     finally:
         executor.close()
+
+
+def _check_data(trials: list[Trial]) -> None:
+    unknown = dict.fromkeys(trial.dataset for trial in trials if not trial.data)
+    if unknown:
+        raise InvalidParameterError(
+            "The data of a spec must have the fingerprint of each data set before it is run. Got "
+            f"none for {', '.join(unknown)}; compute them with `experiments.data.fingerprints`."
+        )
 
 
 class _Run:

@@ -22,10 +22,14 @@ from clipgnn.experiments.trial import Trial, TrialResult, canonical
 
 @dataclass(frozen=True)
 class Plan:
-    """What a run was asked to do: an experiment's name and content, the command, and when."""
+    """What a run was asked to do: an experiment's name and content, the command, and when.
+
+    `data` has the fingerprint of each data set that the run used.
+    """
 
     name: str
     content: Mapping[str, object]
+    data: Mapping[str, str]
     command: str
     begun: str
 
@@ -91,6 +95,7 @@ class Store:
         self, name: str, content: Mapping[str, object], command: str, trials: Iterable[Trial]
     ) -> Session:
         """Write down what is to be run, and open a session of this process."""
+        trials = list(trials)
         session = Session.of_this_process()
         now = _now()
         with self._database.transaction():
@@ -105,9 +110,10 @@ class Store:
                 now,
             )
             self._database.write(
-                "INSERT INTO plans (name, content, command, begun) VALUES (?, ?, ?, ?)",
+                "INSERT INTO plans (name, content, data, command, begun) VALUES (?, ?, ?, ?, ?)",
                 name,
                 json.dumps(content),  # in its order: of equal configurations the first wins
+                json.dumps({trial.dataset: trial.data for trial in trials}),
                 command,
                 now,
             )
@@ -231,11 +237,11 @@ class Store:
     def plans(self) -> list[Plan]:
         """What has been run into this store, oldest first."""
         rows = self._database.read(
-            "SELECT name, content, command, begun FROM plans ORDER BY number"
+            "SELECT name, content, data, command, begun FROM plans ORDER BY number"
         )
         return [
-            Plan(name, json.loads(content), command, begun)
-            for name, content, command, begun in rows
+            Plan(name, json.loads(content), json.loads(data), command, begun)
+            for name, content, data, command, begun in rows
         ]
 
     def environments(self) -> dict[int, Mapping[str, object]]:

@@ -8,15 +8,16 @@ import json
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from hashlib import sha256
 from typing import Any
 
 from clipgnn.errors import InvalidParameterError
-from clipgnn.experiments.catalog import MODELS, TU_PREFIX, Value
+from clipgnn.experiments.catalog import MODELS, Value
+from clipgnn.experiments.data import load
 from clipgnn.experiments.machine import installed_versions, this_machine
 
-CONTENT_VERSION = 1
+CONTENT_VERSION = 2
 """Part of every identity: raise it when old results must not be taken for new ones."""
 
 HELD_OUT = 0.1
@@ -29,6 +30,7 @@ class Trial:
 
     Attributes:
         dataset: name of the data set.
+        data: fingerprint of its content; empty while it is not known.
         model: name of the model.
         parameters: its parameters.
         recipe: how it is trained.
@@ -39,6 +41,7 @@ class Trial:
     """
 
     dataset: str
+    data: str
     model: str
     parameters: Mapping[str, Value]
     recipe: Mapping[str, Value]
@@ -66,7 +69,7 @@ class Trial:
         return canonical(content)
 
     def random_seed(self, purpose: str) -> int:
-        """A seed for one purpose, derived from the names of this trial."""
+        """A seed for one purpose, derived from the names of this trial, not from its data."""
         return seed_from(
             purpose,
             self.dataset,
@@ -153,6 +156,7 @@ def run_trials(
 
     Raises:
         InvalidParameterError: if the trials differ in more than fold and seed.
+        DatasetFileError: if the data set does not have the fingerprint that the trials name.
     """
     if len({trial.configuration for trial in trials}) != 1:
         raise InvalidParameterError(
@@ -164,7 +168,7 @@ def run_trials(
     from clipgnn.training import ModelSpec, Recipe, fit, train
 
     first = trials[0]
-    graphs = _graphs(first.dataset)
+    graphs = load(first.dataset, first.data)
     recipe: dict[str, Any] = dict(first.recipe)
     # TOML has no word for nothing.
     parameters = {
@@ -212,14 +216,6 @@ def run_trials(
         )
         for trial, history in zip(trials, histories, strict=True)
     ]
-
-
-@lru_cache(maxsize=2)
-def _graphs(dataset: str) -> Any:
-    """A data set, kept for the next trial of this process; the same one for all, seed 0."""
-    from clipgnn.graphs.datasets import load_dataset
-
-    return load_dataset(dataset.removeprefix(TU_PREFIX), seed=0)
 
 
 def _split(trial: Trial, y: Any) -> Any:
