@@ -84,21 +84,22 @@ def test_a_trial_that_raises_is_tried_again_in_the_same_run(store, tmp_path):
     assert "ValueError: no luck" in progress.last_failure
 
 
-@pytest.mark.parametrize("together", [False, True])
-def test_a_trial_that_always_raises_is_missing_and_said_to_be(store, together):
+@pytest.mark.parametrize(("together", "failed"), [(False, 1), (True, 4)])
+def test_a_trial_that_always_raises_is_missing_and_said_to_be(store, together, failed):
     progress = run_experiment(SPEC, store, in_process(partial(failing, bad=BAD)), together=together)
-    # alone at last, it takes nobody down with it
-    assert (progress.finished, progress.failed) == (47, 1)
+    assert (progress.finished, progress.failed) == (48 - failed, failed)
+    assert ("and 3 more: ValueError" in progress.last_failure) == together
     failure = store.failures()[BAD]
     assert failure.attempts == 2
     assert "ValueError: no luck" in failure.error
     assert "Traceback" in failure.traceback
     incomplete = [measured for *_, measured in numbers(store) if not measured.complete]
-    assert [(measured.finished, measured.expected) for measured in incomplete] == [(15, 16)]
+    counts = [(measured.finished, measured.expected) for measured in incomplete]
+    assert counts == [(16 - failed, 16)]
 
-    # the next run tries it again, and it alone
+    # the next run tries its group again, and nothing else
     progress = run_experiment(SPEC, store, in_process(), together=together)
-    assert (progress.finished, progress.reused) == (48, 47)
+    assert (progress.finished, progress.reused) == (48, 48 - failed)
     assert store.failures() == {}
 
 

@@ -59,8 +59,9 @@ def test_plans_are_kept_in_order(store):
 
 def test_a_claim_is_exclusive_until_it_is_done_or_given_back(store):
     ours, theirs = begin(store), begin(store)
-    assert store.claim(ours, TRIALS[:3]) == TRIALS[:3]
-    assert store.claim(theirs, TRIALS[:5]) == TRIALS[3:5]
+    assert store.claim(ours, TRIALS[:3])
+    assert not store.claim(theirs, TRIALS[2:5]), "all or none"
+    assert store.claim(theirs, TRIALS[3:5])
     assert store.claimed() == {
         **{trial.identity: ours.identity for trial in TRIALS[:3]},
         **{trial.identity: theirs.identity for trial in TRIALS[3:5]},
@@ -68,9 +69,13 @@ def test_a_claim_is_exclusive_until_it_is_done_or_given_back(store):
     store.record(ours, [fake_result(TRIALS[0])])
     store.record_failure(ours, [TRIALS[1]], "bad", "Traceback")
     # finished is finished; failed is free again; claimed is claimed
-    assert store.claim(theirs, TRIALS[:3]) == [TRIALS[1]]
+    assert not store.claim(theirs, TRIALS[:1])
+    assert not store.claim(theirs, TRIALS[:3])
+    assert store.claim(theirs, TRIALS[:2])
+    assert store.claimed()[TRIALS[1].identity] == theirs.identity
+    assert TRIALS[0].identity not in store.claimed()
     store.end(ours)
-    assert store.claim(theirs, TRIALS[:3]) == [TRIALS[2]]
+    assert store.claim(theirs, TRIALS[2:3])
 
 
 def test_the_claims_of_a_dead_process_are_free(store, monkeypatch):
@@ -81,7 +86,7 @@ def test_the_claims_of_a_dead_process_are_free(store, monkeypatch):
     store.claim(begin(store), TRIALS[:2])
     monkeypatch.undo()
     assert store.claimed() == {}
-    assert store.claim(begin(store), TRIALS[:3]) == TRIALS[:3]
+    assert store.claim(begin(store), TRIALS[:3])
     with sqlite3.connect(store.path) as raw:
         assert raw.execute("SELECT outcome, count(*) FROM attempts").fetchall() == [("lost", 2)]
     raw.close()
@@ -117,7 +122,7 @@ def test_many_who_claim_at_once_share_what_there_is(store):
     def claim_all(number):
         with Store(store.path, check=False) as own:
             session = begin(own)
-            return [trial for each in TRIALS for trial in own.claim(session, [each])]
+            return [trial for trial in TRIALS if own.claim(session, [trial])]
 
     with ThreadPoolExecutor(4) as pool:
         claimed = list(pool.map(claim_all, range(4)))

@@ -10,7 +10,7 @@ from tests.experiments.fake_training import fake_result, small_spec
 
 from clipgnn.errors import InvalidParameterError
 from clipgnn.experiments import catalog
-from clipgnn.experiments.jobs import Job, attempt, jobs_of
+from clipgnn.experiments.jobs import Job, attempt
 from clipgnn.experiments.machine import installed_versions, this_machine
 from clipgnn.experiments.trial import Trial, run_trials, seed_from
 from clipgnn.report.published import PUBLISHED
@@ -93,24 +93,6 @@ def test_seeds_differ_by_purpose_fold_and_seed():
 def test_trials_and_results_travel_between_processes():
     assert pickle.loads(pickle.dumps(TRIAL)) == TRIAL
     assert pickle.loads(pickle.dumps(fake_result(TRIAL))) == fake_result(TRIAL)
-
-
-def test_jobs_hold_what_differs_in_fold_and_seed_only():
-    trials = small_spec(seeds=[0, 1]).trials()
-    together = jobs_of(trials, together=True)
-    assert len(together) == 12
-    assert {len(job.trials) for job in together} == {8}
-    assert all(len({trial.configuration for trial in job.trials}) == 1 for job in together)
-    alone = jobs_of(trials, together=False)
-    assert [job.trials[0] for job in alone] == trials
-
-
-def test_small_networks_train_all_folds_in_one_job():
-    spec = small_spec(models=[{"model": "gin"}, {"model": "ring-gnn"}], seeds=[0, 1])
-    sizes = {
-        (job.trials[0].model, len(job.trials)) for job in jobs_of(spec.trials(), together=False)
-    }
-    assert sizes == {("gin", 8), ("ring-gnn", 1)}
 
 
 def test_unlike_trials_are_not_trained_together():

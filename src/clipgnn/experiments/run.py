@@ -52,15 +52,17 @@ def run_experiment(
 ) -> Progress:
     """Run every trial of an experiment that has no result yet.
 
-    Results are in the store as soon as they arrive. A trial that fails is attempted once more,
-    alone; if it fails again, that is written down and the next run attempts it anew. Trials that
-    another process is at work on are waited for, and taken over if that process dies.
+    Results are in the store as soon as they arrive. Trials of a group (see `jobs`) are trained
+    together whatever is finished already, and folds that come with them are kept, too. A job that
+    fails is attempted once more; if it fails again, that is written down and the next run attempts
+    it again. Trials that another process is at work on are waited for, and taken over if that
+    process dies.
 
     Args:
         spec: the experiment, with the fingerprint of every data set in its `data`.
         store: where results are and go.
         executor: who does the work; it is closed at the end.
-        together: whether to train all folds of a configuration in one job.
+        together: whether to train all folds of a configuration and seed in one job.
         command: how the run was asked for, to be written down.
         tell: called with the progress at the beginning and whenever it changes.
         pause: seconds between two looks at what other processes do.
@@ -75,10 +77,12 @@ def run_experiment(
     try:
         trials = spec.trials()
         _check_data(trials)
-        session = store.begin(spec.name, spec.content(), command, trials)
+        jobs = jobs_of(trials, together=together)
+        planned = [trial for job in jobs for trial in job.trials]
+        session = store.begin(spec.name, spec.content(), command, planned)
         try:
             with _Signing(store.path, session):
-                return _Run(trials, store, session, executor, together, tell).until_done(pause)
+                return _Run(trials, jobs, store, session, executor, tell).until_done(pause)
         finally:
             # If this cannot be written either, the claims end with the process.
             with suppress(StoreError):
@@ -100,17 +104,17 @@ class _Run:
     def __init__(
         self,
         trials: list[Trial],
+        jobs: list[Job],
         store: Store,
         session: Session,
         executor: Executor,
-        together: bool,
         tell: Callable[[Progress], None],
     ) -> None:
-        self.trials = trials
+        self.asked = {trial.identity for trial in trials}
+        self.jobs = jobs
         self.store = store
         self.session = session
         self.executor = executor
-        self.together = together
         self.tell = tell
         self.failures: Counter[str] = Counter()
         self.last_failure: str | None = None
@@ -119,9 +123,9 @@ class _Run:
 
     def until_done(self, pause: float) -> Progress:
         self.tell(self.progress())
-        while open_trials := self._open():
+        while open_jobs := self._open():
             came = False
-            for outcome in self.executor.run(self._claim(open_trials)):
+            for outcome in self.executor.run(self._claim(open_jobs)):
                 came = True
                 self._keep(outcome)
                 self.tell(self.progress())
@@ -133,42 +137,45 @@ class _Run:
         return self.progress()
 
     def progress(self) -> Progress:
-        failed = sum(identity not in self.finished for identity in self.failures)
-        return Progress(
-            len(self.trials), len(self.finished), failed, self.reused, self.last_failure
-        )
+        failed = len((self.failures.keys() & self.asked) - self.finished)
+        return Progress(len(self.asked), len(self.finished), failed, self.reused, self.last_failure)
 
-    def _open(self) -> list[Trial]:
-        return [
-            trial
-            for trial in self.trials
-            if trial.identity not in self.finished and self.failures[trial.identity] < ATTEMPTS
+    def _open(self) -> list[Job]:
+        """Jobs with a trial that is asked for and not finished; those that failed come last."""
+        left = self.asked - self.finished
+        jobs = [
+            job
+            for job in self.jobs
+            if self._failures(job) < ATTEMPTS
+            and any(trial.identity in left for trial in job.trials)
         ]
+        return sorted(jobs, key=self._failures)
 
-    def _claim(self, trials: list[Trial]) -> Iterator[Job]:
+    def _failures(self, job: Job) -> int:
+        return max(self.failures[trial.identity] for trial in job.trials)
+
+    def _claim(self, jobs: list[Job]) -> Iterator[Job]:
         """Jobs that are ours now, each claimed when the executor asks for it."""
-        busy = self.store.claimed()
-        free = [trial for trial in trials if trial.identity not in busy]
-        fresh = [trial for trial in free if not self.failures[trial.identity]]
-        # Those that failed are attempted alone, so that one cannot take others down with it.
-        again = [trial for trial in free if self.failures[trial.identity]]
-        alone = [Job((trial,)) for trial in again]
-        for job in [*jobs_of(fresh, together=self.together), *alone]:
-            if claimed := self.store.claim(self.session, job.trials):
-                yield Job(tuple(claimed))
+        busy = self.store.claimed().keys()
+        for job in jobs:
+            if any(trial.identity in busy for trial in job.trials):
+                continue
+            if self.store.claim(self.session, job.trials):
+                yield job
 
     def _keep(self, outcome: Outcome) -> None:
         if outcome.results is not None:
             self.store.record(self.session, outcome.results)
-            self.finished |= {result.trial for result in outcome.results}
+            self.finished |= {result.trial for result in outcome.results} & self.asked
             return
         trials = outcome.job.trials
         self.store.record_failure(self.session, trials, outcome.error, outcome.traceback)
         self.failures.update(trial.identity for trial in trials)
-        self.last_failure = f"{trials[0]}: {outcome.error}"
+        more = f" and {len(trials) - 1} more" if len(trials) > 1 else ""
+        self.last_failure = f"{trials[0]}{more}: {outcome.error}"
 
     def _finished(self) -> set[str]:
-        return self.store.finished() & {trial.identity for trial in self.trials}
+        return self.store.finished() & self.asked
 
 
 class _Signing:

@@ -138,13 +138,14 @@ class Store:
                 "UPDATE sessions SET ended = ? WHERE identity = ?", _now(), session.identity
             )
 
-    def claim(self, session: Session, trials: Sequence[Trial]) -> list[Trial]:
-        """Take those of the trials that are free.
+    def claim(self, session: Session, trials: Sequence[Trial]) -> bool:
+        """Take the trials of a job, all or none.
 
-        A claim of a process that has died is free again, and noted as a lost attempt.
+        Those that are finished need no claim, and are trained again with the others. A claim of a
+        process that has died is free again, and noted as a lost attempt.
 
         Returns:
-            The trials that are now claimed by this session, in their order.
+            Whether this session has them now: none is claimed by another, not all are finished.
         """
         with self._database.transaction():
             for dead in self._dead_sessions():
@@ -156,13 +157,15 @@ class Store:
                     dead,
                 )
                 self._database.write("DELETE FROM claims WHERE session = ?", dead)
-            taken = self._column("SELECT trial FROM claims") | self.finished()
-            free = [trial for trial in trials if trial.identity not in taken]
-            for trial in free:
+            finished = self.finished()
+            left = [trial.identity for trial in trials if trial.identity not in finished]
+            if not left or self._column("SELECT trial FROM claims") & set(left):
+                return False
+            for identity in left:
                 self._database.write(
-                    "INSERT INTO claims VALUES (?, ?, ?)", trial.identity, session.identity, _now()
+                    "INSERT INTO claims VALUES (?, ?, ?)", identity, session.identity, _now()
                 )
-        return free
+        return True
 
     def record(self, session: Session, results: Sequence[TrialResult]) -> None:
         """Keep these results and free the claims on their trials; the first result counts."""
