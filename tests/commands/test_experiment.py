@@ -1,12 +1,21 @@
 """The command line of experiments: what it prints, where, and with which status."""
 
 import sys
+from functools import partial
 from io import StringIO
 from pathlib import Path
 
 import pytest
 from rich.console import Console
-from tests.experiments.fake_training import SMALL, failing, fake, fake_fingerprint, small_spec
+from tests.experiments.fake_training import (
+    REASON,
+    SMALL,
+    diverging,
+    failing,
+    fake,
+    fake_fingerprint,
+    small_spec,
+)
 
 from clipgnn import cli
 from clipgnn.commands.progress import ProgressDisplay
@@ -168,6 +177,34 @@ def test_a_trial_that_fails(call, monkeypatch):
     assert "1 × ValueError: no luck" in text
     assert "Traceback (most recent call last)" in text
     assert "2 attempts" in text
+
+
+def test_a_trial_that_diverges(call, monkeypatch):
+    bad = small_spec().trials()[7]
+    work = partial(diverging, bad={bad.identity})
+    monkeypatch.setattr(trial, "run_trials", lambda trials, device, deterministic: work(trials))
+    status, table, messages = call(*RUN)
+    assert status == 0
+    assert "small: 47 of 48 trials, 1 diverged" in messages
+    assert "1 of 48 trials diverged" in messages
+    assert "--retry-failed trains them again" in messages
+    assert "incomplete" not in table.lower()
+    assert "Trials: 47 of 48 finished, 1 diverged" in table
+    values = ", ".join(f"{key} {value}" for key, value in bad.parameters.items())
+    note = f"Diverged, and therefore not chosen: 0-CLIP on connectivity: {values}, epochs 5"
+    assert note in " ".join(table.split())
+    assert f"fold 3 {REASON}" in " ".join(table.split())
+    _, text, _ = call("status", "small")
+    assert "47 of 48 trials finished, 0 running, 0 failed, 1 diverged" in text
+    assert "15 of 16, 1 diverged" in text
+    assert f"1 × {REASON}" in text
+    # it is not trained again, unless that is asked for
+    monkeypatch.setattr(trial, "run_trials", lambda trials, device, deterministic: fake(trials))
+    status, _, messages = call("resume", "small", "--executor", "in-process")
+    assert (status, "1 of 48 trials diverged" in messages) == (0, True)
+    status, table, messages = call("resume", "small", "--executor", "in-process", "--retry-failed")
+    assert (status, messages) == (0, "small: 47 of 48 trials\nsmall: 48 of 48 trials\n")
+    assert "iverged" not in table
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import os
 import signal
 import time
 import tomllib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
@@ -104,6 +104,19 @@ def company(
     return [
         replace(result, test_score=[score + little for score in result.test_score])
         for result in fake(trials, seconds=seconds, log=log)
+    ]
+
+
+REASON = "diverged in epoch 3, learning rate 0.001"
+
+
+def diverging(trials: Sequence[Trial], *, bad: Collection[str]) -> list[TrialResult]:
+    """Some trials diverge; those beside them do not notice."""
+    return [
+        replace(result, train_loss=[0.5], test_score=[0.5], validation_score=[], diverged=REASON)
+        if result.trial in bad
+        else result
+        for result in fake(trials)
     ]
 
 

@@ -15,7 +15,7 @@ from tests.experiments.fake_training import fake_result, small_spec
 from clipgnn.errors import StoreError
 from clipgnn.experiments import sessions
 from clipgnn.experiments.sessions import EXPIRY_SECONDS, Session
-from clipgnn.experiments.store import Store
+from clipgnn.experiments.store import Failure, Store
 
 SPEC = small_spec()
 TRIALS = SPEC.trials()
@@ -147,6 +147,27 @@ def test_failures_are_counted_until_a_trial_succeeds(store):
     assert (failure.error, failure.attempts) == ("bad 2", 3)
     store.record(session, [fake_result(TRIALS[0])])
     assert store.failures() == {}
+
+
+def test_divergence_is_an_outcome_and_no_result(store):
+    session = begin(store)
+    store.claim(session, TRIALS[:2])
+    diverged = replace(fake_result(TRIALS[0]), train_loss=[], test_score=[], diverged="in epoch 1")
+    store.record(session, [diverged, fake_result(TRIALS[1])])
+    assert store.finished() == store.results().keys() == {TRIALS[1].identity}
+    assert store.claimed() == store.failures() == {}
+    assert store.diverged() == {TRIALS[0].identity: Failure("in epoch 1", "in epoch 1", 1)}
+    # it is settled, unless it is asked for or others of its job are missing
+    assert not store.claim(session, TRIALS[:2])
+    assert store.claim(session, TRIALS[:2], diverged=[TRIALS[0].identity])
+    store.record_failure(session, TRIALS[:1], "bad", "Traceback")
+    assert store.diverged() == {}
+    assert store.failures() == {TRIALS[0].identity: Failure("bad", "Traceback", 2)}
+    store.record(session, [diverged])
+    assert store.failures() == {}
+    assert store.claim(session, TRIALS[:3])
+    store.record(session, [fake_result(TRIALS[0])])
+    assert store.diverged() == {}
 
 
 def test_the_first_result_counts(store):

@@ -2,6 +2,7 @@
 
 import pickle
 from dataclasses import replace
+from math import inf, nan
 
 import pytest
 from hypothesis import given
@@ -107,6 +108,12 @@ def test_unlike_trials_are_not_trained_together():
         (lambda results: results[::-1], "a result for each trial"),
         (lambda results: [replace(r, test_score=[]) for r in results], "score for each epoch"),
         (lambda results: [replace(r, validation_score=[]) for r in results], "validation score"),
+        *(
+            (lambda results, n=name, v=value: [replace(r, **{n: [0.5, v]}) for r in results], text)
+            for name in ("train_loss", "test_score", "validation_score")
+            for value, text in ((nan, f"Its {name} is nan in epoch 2."), (-inf, "is -inf in"))
+        ),
+        (lambda results: [replace(r, train_loss=[nan], diverged="x") for r in results], "is nan"),
     ],
 )
 def test_results_that_do_not_fit_are_failures(spoil, message):
@@ -115,6 +122,16 @@ def test_results_that_do_not_fit_are_failures(spoil, message):
     assert outcome.results is None
     assert message in outcome.error
     assert "Traceback" in outcome.traceback
+
+
+@pytest.mark.parametrize("curve", [[], [0.5]])
+def test_a_diverged_result_may_have_short_curves(curve):
+    trials = tuple(small_spec(protocol="fair").trials()[:2])
+    short = {"train_loss": curve, "test_score": curve, "validation_score": []}
+    expected = [replace(fake_result(trial), **short, diverged="in epoch 2") for trial in trials]
+    outcome = attempt(lambda given: expected, Job(trials))
+    assert outcome.error == ""
+    assert list(outcome.results) == expected
 
 
 def test_no_parameter_is_called_like_a_part_of_the_recipe():

@@ -51,6 +51,12 @@ _Device = Annotated[
 _Deterministic = Annotated[
     bool, typer.Option("--deterministic", help="On a GPU, agree in every bit between runs.")
 ]
+_RetryFailed = Annotated[
+    bool,
+    typer.Option(
+        "--retry-failed", help="Train again what diverged; other failures always are tried again."
+    ),
+]
 _Models = Annotated[str | None, typer.Option("--models", help="Only these rows: 0-CLIP,16-CLIP.")]
 _Datasets = Annotated[str | None, typer.Option("--datasets", help="Only these data sets: csl,…")]
 _Epochs = Annotated[int | None, typer.Option("--epochs", help="Epochs to train.")]
@@ -77,6 +83,7 @@ def run(
     workers: _Workers = None,
     device: _Device = "auto",
     deterministic: _Deterministic = False,
+    retry_failed: _RetryFailed = False,
     models: _Models = None,
     datasets: _Datasets = None,
     epochs: _Epochs = None,
@@ -90,7 +97,18 @@ def run(
     overrides = _overrides(models, datasets, epochs, folds, where, protocol)
     spec = overrides(read_spec(find_spec(name)))
     path = store or _default_store(name)
-    _run(spec, path, executor, address, workers, device, deterministic, format_name, output)
+    _run(
+        spec,
+        path,
+        executor,
+        address,
+        workers,
+        device,
+        deterministic,
+        retry_failed,
+        format_name,
+        output,
+    )
 
 
 @app.command()
@@ -102,6 +120,7 @@ def resume(
     workers: _Workers = None,
     device: _Device = "auto",
     deterministic: _Deterministic = False,
+    retry_failed: _RetryFailed = False,
     format_name: _Format = None,
     output: _Output = None,
 ) -> None:
@@ -109,7 +128,18 @@ def resume(
     path = store or _default_store(name)
     with _open(path, name) as opened:
         spec = _last_plan(opened, name)
-    _run(spec, path, executor, address, workers, device, deterministic, format_name, output)
+    _run(
+        spec,
+        path,
+        executor,
+        address,
+        workers,
+        device,
+        deterministic,
+        retry_failed,
+        format_name,
+        output,
+    )
 
 
 @app.command()
@@ -120,7 +150,7 @@ def status(
         bool, typer.Option("--traceback", help="Show where the failed trials failed.")
     ] = False,
 ) -> None:
-    """Show how far an experiment is, and what failed."""
+    """Show how far an experiment is, and what failed or diverged."""
     with _open(store or _default_store(name), name) as opened:
         show_status(_last_plan(opened, name), opened, Console(highlight=False), traceback=traceback)
 
@@ -162,6 +192,7 @@ def _run(
     workers: int | None,
     device: str,
     deterministic: bool,
+    retry_failed: bool,
     format_name: FormatName | None,
     output: Path | None,
 ) -> None:
@@ -187,6 +218,7 @@ def _run(
                     store,
                     executor,
                     together=on_gpu,
+                    retry_failed=retry_failed,
                     command=_command(),
                     tell=display.tell,
                 )
@@ -194,6 +226,12 @@ def _run(
             messages.print(f"Stopped. What is finished is in {path}; the same command goes on.")
             raise typer.Exit(130) from None
         write_table(spec, store, spec.protocol, chosen, output)
+    if progress.diverged:
+        messages.print(
+            f"{progress.diverged} of {progress.total} trials diverged. Their configurations could "
+            "not be chosen and are named under the table; --retry-failed trains them again.",
+            style="yellow",
+        )
     if progress.failed:
         messages.print(
             f"{progress.failed} of {progress.total} trials failed, and are missing in the table. "

@@ -51,7 +51,7 @@ CREATE TABLE attempts (
     number INTEGER PRIMARY KEY,
     trial TEXT NOT NULL REFERENCES trials,
     session TEXT NOT NULL REFERENCES sessions,
-    outcome TEXT NOT NULL CHECK (outcome IN ('succeeded', 'failed', 'lost')),
+    outcome TEXT NOT NULL CHECK (outcome IN ('succeeded', 'failed', 'diverged', 'lost')),
     at TEXT NOT NULL,
     error TEXT,
     traceback TEXT

@@ -8,6 +8,7 @@ finished, free, failed or asked for: a job is always a whole group.
 import traceback
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from math import isfinite
 
 from clipgnn.errors import InvalidParameterError
 from clipgnn.experiments.catalog import MODELS
@@ -98,6 +99,14 @@ def _check(job: Job, results: Sequence[TrialResult]) -> None:
     if [result.trial for result in results] != [trial.identity for trial in job.trials]:
         raise InvalidParameterError("A job must return a result for each trial, in their order.")
     for trial, result in zip(job.trials, results, strict=True):
+        for name in ("train_loss", "test_score", "validation_score"):
+            for epoch, value in enumerate(getattr(result, name), start=1):
+                if not isfinite(value):
+                    raise InvalidParameterError(
+                        f"{trial} must have finite curves. Its {name} is {value} in epoch {epoch}."
+                    )
+        if result.diverged is not None:
+            continue  # its curves end before the epoch that is named, perhaps at once
         if not result.test_score:
             raise InvalidParameterError(f"{trial} must have a score for each epoch. It has none.")
         if trial.split == "nested" and len(result.validation_score) != len(result.test_score):

@@ -31,6 +31,7 @@ class Progress:
         failed: those that failed in this run and have no result.
         reused: those that had a result before this run.
         last_failure: what went wrong last, if anything did.
+        diverged: those whose training diverged; they are settled, and not attempted again.
     """
 
     total: int
@@ -38,6 +39,12 @@ class Progress:
     failed: int
     reused: int
     last_failure: str | None = None
+    diverged: int = 0
+
+    @property
+    def over(self) -> bool:
+        """Is every trial finished, failed or diverged?"""
+        return self.finished + self.failed + self.diverged == self.total
 
 
 def run_experiment(
@@ -46,6 +53,7 @@ def run_experiment(
     executor: Executor,
     *,
     together: bool = False,
+    retry_failed: bool = False,
     command: str = "",
     tell: Callable[[Progress], None] = lambda progress: None,
     pause: float = 1.0,
@@ -55,20 +63,22 @@ def run_experiment(
     Results are in the store as soon as they arrive. Trials of a group (see `jobs`) are trained
     together whatever is finished already, and folds that come with them are kept, too. A job that
     fails is attempted once more; if it fails again, that is written down and the next run attempts
-    it again. Trials that another process is at work on are waited for, and taken over if that
-    process dies.
+    it again. A trial that diverges is settled, and not attempted again unless that is asked for.
+    Trials that another process is at work on are waited for, and taken over if that process dies.
 
     Args:
         spec: the experiment, with the fingerprint of every data set in its `data`.
         store: where results are and go.
         executor: who does the work; it is closed at the end.
         together: whether to train all folds of a configuration and seed in one job.
+        retry_failed: whether to attempt trials again that diverged in an earlier run; those that
+            failed otherwise are always attempted again.
         command: how the run was asked for, to be written down.
         tell: called with the progress at the beginning and whenever it changes.
         pause: seconds between two looks at what other processes do.
 
     Returns:
-        How far it came: `finished` is `total`, or there are failures.
+        How far it came: `finished` is `total`, or there are failed or diverged trials.
 
     Raises:
         InvalidParameterError: if the fingerprint of a data set is missing.
@@ -82,7 +92,8 @@ def run_experiment(
         session = store.begin(spec.name, spec.content(), command, planned)
         try:
             with _Signing(store.path, session):
-                return _Run(trials, jobs, store, session, executor, tell).until_done(pause)
+                running = _Run(trials, jobs, store, session, executor, retry_failed, tell)
+                return running.until_done(pause)
         finally:
             # If this cannot be written either, the claims end with the process.
             with suppress(StoreError):
@@ -108,6 +119,7 @@ class _Run:
         store: Store,
         session: Session,
         executor: Executor,
+        retry_failed: bool,
         tell: Callable[[Progress], None],
     ) -> None:
         self.asked = {trial.identity for trial in trials}
@@ -118,7 +130,10 @@ class _Run:
         self.tell = tell
         self.failures: Counter[str] = Counter()
         self.last_failure: str | None = None
-        self.finished = self._finished()
+        # How often trials were attempted that are to be attempted again although they diverged.
+        earlier = store.diverged() if retry_failed else {}
+        self.earlier = {trial: failure.attempts for trial, failure in earlier.items()}
+        self.finished, self.diverged = self._settled()
         self.reused = len(self.finished)
 
     def until_done(self, pause: float) -> Progress:
@@ -129,20 +144,28 @@ class _Run:
                 came = True
                 self._keep(outcome)
                 self.tell(self.progress())
-            before, self.finished = len(self.finished), self._finished()
-            if len(self.finished) != before:
+            before = self.progress()
+            self.finished, self.diverged = self._settled()
+            if self.progress() != before:
                 self.tell(self.progress())
             if not came and self._open():
                 time.sleep(pause)  # the rest is with other processes
         return self.progress()
 
     def progress(self) -> Progress:
-        failed = len((self.failures.keys() & self.asked) - self.finished)
-        return Progress(len(self.asked), len(self.finished), failed, self.reused, self.last_failure)
+        failed = (self.failures.keys() & self.asked) - self.finished - self.diverged
+        return Progress(
+            total=len(self.asked),
+            finished=len(self.finished),
+            failed=len(failed),
+            reused=self.reused,
+            last_failure=self.last_failure,
+            diverged=len(self.diverged),
+        )
 
     def _open(self) -> list[Job]:
-        """Jobs with a trial that is asked for and not finished; those that failed come last."""
-        left = self.asked - self.finished
+        """Jobs with a trial that is asked for and not settled; those that failed come last."""
+        left = self.asked - self.finished - self.diverged
         jobs = [
             job
             for job in self.jobs
@@ -160,13 +183,15 @@ class _Run:
         for job in jobs:
             if any(trial.identity in busy for trial in job.trials):
                 continue
-            if self.store.claim(self.session, job.trials):
+            if self.store.claim(self.session, job.trials, diverged=self.earlier):
                 yield job
 
     def _keep(self, outcome: Outcome) -> None:
         if outcome.results is not None:
             self.store.record(self.session, outcome.results)
-            self.finished |= {result.trial for result in outcome.results} & self.asked
+            for result in outcome.results:
+                if result.trial in self.asked and result.trial not in self.finished:
+                    (self.finished if result.diverged is None else self.diverged).add(result.trial)
             return
         trials = outcome.job.trials
         self.store.record_failure(self.session, trials, outcome.error, outcome.traceback)
@@ -174,8 +199,14 @@ class _Run:
         more = f" and {len(trials) - 1} more" if len(trials) > 1 else ""
         self.last_failure = f"{trials[0]}{more}: {outcome.error}"
 
-    def _finished(self) -> set[str]:
-        return self.store.finished() & self.asked
+    def _settled(self) -> tuple[set[str], set[str]]:
+        """Which trials are finished and which diverged, in this run or another one."""
+        diverged = {
+            trial
+            for trial, failure in self.store.diverged().items()
+            if failure.attempts > self.earlier.get(trial, 0)
+        }
+        return self.store.finished() & self.asked, diverged & self.asked
 
 
 class _Signing:

@@ -5,7 +5,8 @@ processes share a store: each takes what is free, and neither repeats what the o
 """
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -50,7 +51,7 @@ class StoredResult:
 
 @dataclass(frozen=True)
 class Failure:
-    """The last failed attempt at a trial, and how many there were."""
+    """The last attempt at a trial that failed or diverged, and how many of both there were."""
 
     error: str
     traceback: str
@@ -138,14 +139,22 @@ class Store:
                 "UPDATE sessions SET ended = ? WHERE identity = ?", _now(), session.identity
             )
 
-    def claim(self, session: Session, trials: Sequence[Trial]) -> bool:
+    def claim(
+        self, session: Session, trials: Sequence[Trial], *, diverged: Collection[str] = ()
+    ) -> bool:
         """Take the trials of a job, all or none.
 
         Those that are finished need no claim, and are trained again with the others. A claim of a
         process that has died is free again, and noted as a lost attempt.
 
+        Args:
+            session: who takes them.
+            trials: the trials of a job.
+            diverged: diverged trials that are to be attempted again.
+
         Returns:
-            Whether this session has them now: none is claimed by another, not all are finished.
+            Whether this session has them now: none is claimed by another, and not all of them are
+            finished or diverged.
         """
         with self._database.transaction():
             for dead in self._dead_sessions():
@@ -159,7 +168,8 @@ class Store:
                 self._database.write("DELETE FROM claims WHERE session = ?", dead)
             finished = self.finished()
             left = [trial.identity for trial in trials if trial.identity not in finished]
-            if not left or self._column("SELECT trial FROM claims") & set(left):
+            settled = self.diverged().keys() - diverged
+            if settled.issuperset(left) or self._column("SELECT trial FROM claims") & set(left):
                 return False
             for identity in left:
                 self._database.write(
@@ -168,9 +178,15 @@ class Store:
         return True
 
     def record(self, session: Session, results: Sequence[TrialResult]) -> None:
-        """Keep these results and free the claims on their trials; the first result counts."""
+        """Keep these results and free the claims on their trials; the first result counts.
+
+        Of a diverged trial only the fact is kept, with its reason.
+        """
         with self._database.transaction():
             for result in results:
+                if result.diverged is not None:
+                    self._attempted(session, result.trial, "diverged", result.diverged, None)
+                    continue
                 environment = canonical(
                     {
                         "device": result.device,
@@ -226,16 +242,12 @@ class Store:
         }
 
     def failures(self) -> dict[str, Failure]:
-        """Trials that failed and have not succeeded since."""
-        rows = self._database.read(
-            "SELECT trial, error, traceback FROM attempts WHERE outcome = 'failed' "
-            "AND trial NOT IN (SELECT trial FROM results) ORDER BY number"
-        )
-        failures: dict[str, Failure] = {}
-        for trial, error, traceback in rows:
-            before = failures[trial].attempts if trial in failures else 0
-            failures[trial] = Failure(error, traceback, before + 1)
-        return failures
+        """Trials that failed and have not succeeded or diverged since."""
+        return self._unsuccessful("failed")
+
+    def diverged(self) -> dict[str, Failure]:
+        """Trials that diverged when they were last attempted; the error says where."""
+        return self._unsuccessful("diverged")
 
     def plans(self) -> list[Plan]:
         """What has been run into this store, oldest first."""
@@ -251,6 +263,21 @@ class Store:
         """Device, versions and machine that results were made with, by number."""
         rows = self._database.read("SELECT number, content FROM environments")
         return {number: json.loads(content) for number, content in rows}
+
+    def _unsuccessful(self, outcome: str) -> dict[str, Failure]:
+        """Trials without a result whose last attempt, lost ones aside, had this outcome."""
+        rows = self._database.read(
+            "SELECT trial, outcome, error, traceback FROM attempts "
+            "WHERE outcome IN ('failed', 'diverged') "
+            "AND trial NOT IN (SELECT trial FROM results) ORDER BY number"
+        )
+        attempts = Counter(trial for trial, *_ in rows)
+        last = {trial: rest for trial, *rest in rows}
+        return {
+            trial: Failure(error, traceback or error, attempts[trial])
+            for trial, (own, error, traceback) in last.items()
+            if own == outcome
+        }
 
     def _attempted(
         self, session: Session, trial: str, outcome: str, error: str | None, trace: str | None

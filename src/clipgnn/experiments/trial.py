@@ -107,6 +107,8 @@ class TrialResult:
         device: where it was trained.
         versions: version of every installed package, of Python and of the package's own source.
         machine: processor, cores, memory, system and accelerator.
+        diverged: None, or in which epoch and at which learning rate a loss or score was no longer
+            finite; the curves then end before that epoch.
     """
 
     trial: str
@@ -119,6 +121,7 @@ class TrialResult:
     device: str
     versions: Mapping[str, str]
     machine: Mapping[str, str]
+    diverged: str | None = None
 
 
 def canonical(content: object) -> str:
@@ -208,11 +211,12 @@ def run_trials(
             test_score=[float(value) for value in history.test_score],
             validation_score=[float(value) for value in history.validation_score],
             seconds=training / len(trials),
-            epoch_seconds=history.seconds / len(history.train_loss),
+            epoch_seconds=history.seconds / max(1, len(history.train_loss)),
             compile_seconds=compiling / len(trials),
             device=device,
             versions=versions,
             machine=machine,
+            diverged=history.diverged,
         )
         for trial, history in zip(trials, histories, strict=True)
     ]

@@ -33,6 +33,8 @@ def provenance(spec: Spec, store: Store, results: Mapping[str, StoredResult]) ->
         f"seeds of the networks: {', '.join(map(str, spec.seeds))}",
         f"Trials: {len(own)} of {len(trials)} finished",
     ]
+    if diverged := store.diverged().keys() & {trial.identity for trial in trials}:
+        lines[-1] += f", {len(diverged)} diverged"
     if own:
         seconds = sum(result.seconds for result in own)
         compiled = sum(result.compile_seconds for result in own)
