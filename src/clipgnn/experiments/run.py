@@ -107,7 +107,7 @@ def _check_data(trials: list[Trial]) -> None:
     if unknown:
         raise InvalidParameterError(
             "The data of a spec must have the fingerprint of each data set before it is run. Got "
-            f"none for {', '.join(unknown)}; compute them with `experiments.data.fingerprints`."
+            f"none for {', '.join(unknown)}; compute them with `clipgnn.experiments.fingerprints`."
         )
 
 
