@@ -1,16 +1,26 @@
 """The command line of experiments: what it prints, where, and with which status."""
 
 import sys
+from functools import partial
 from io import StringIO
 from pathlib import Path
 
 import pytest
 from rich.console import Console
-from tests.experiments.fake_training import SMALL, failing, fake, small_spec
+from tests.experiments.fake_training import (
+    REASON,
+    SMALL,
+    diverging,
+    failing,
+    fake,
+    fake_fingerprint,
+    small_spec,
+)
 
 from clipgnn import cli
 from clipgnn.commands.progress import ProgressDisplay
-from clipgnn.experiments import trial
+from clipgnn.errors import DatasetNotFoundError
+from clipgnn.experiments import data, trial
 from clipgnn.experiments.run import Progress
 
 
@@ -20,6 +30,7 @@ def call(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "160")
     monkeypatch.setattr(trial, "run_trials", lambda trials, device, deterministic: fake(trials))
+    monkeypatch.setattr(data, "fingerprint_of", fake_fingerprint)
     Path("experiments").mkdir()
     Path("experiments/small.toml").write_text(SMALL)
 
@@ -99,6 +110,49 @@ def test_parts(call):
     assert "incomplete: 8 of 16 folds" in text
 
 
+def test_replaced_data_are_measured_again(call, monkeypatch):
+    csl = (*RUN, "--datasets", "csl")
+    assert f"Data: csl {fake_fingerprint('csl')} (" in call(*csl)[1]
+    monkeypatch.setattr(data, "fingerprint_of", lambda dataset: f"new {dataset}")
+    status, output, errors = call("resume", "small", "--executor", "in-process")
+    assert (status, output) == (2, "")
+    assert f"must have the fingerprint {fake_fingerprint('csl')}" in errors
+    assert "Got new csl" in errors
+    # what was finished on the old data is still what is shown
+    assert "16 of 16 trials finished" in call("status", "small")[1]
+    assert "Trials: 16 of 16 finished" in call("report", "small")[1]
+    monkeypatch.setattr(trial, "run_trials", lambda trials, device, deterministic: 1 / 0)
+    status, text, _ = call(*csl)
+    assert status == 1
+    assert "Trials: 0 of 16 finished" in text
+    assert "Data: csl new csl (" in text
+    assert "0 of 16 trials finished" in call("status", "small")[1]
+
+
+def test_a_report_of_the_whole_finds_the_data_of_its_parts(call, monkeypatch):
+    call(*RUN, "--datasets", "csl")
+    call(*RUN, "--datasets", "connectivity")
+    assert "Trials: 48 of 48 finished" in call("report", "small", "--spec", "small")[1]
+    # another experiment of the same store has other data of that name
+    Path("experiments/other.toml").write_text(SMALL)
+    monkeypatch.setattr(data, "fingerprint_of", lambda dataset: f"new {dataset}")
+    other = ("other", *RUN[2:], "--store", "runs/small.sqlite")
+    assert call("run", *other)[0] == 0
+    assert "Trials: 48 of 48 finished" in call("report", "small", "--spec", "small")[1]
+    assert "Data: connectivity new con" in call("report", "other", *other[-2:])[1]
+
+
+def test_missing_data_are_reported_once_before_any_trial(call, monkeypatch):
+    def missing(dataset):
+        raise DatasetNotFoundError(f"The data set {dataset!r} is not there.")
+
+    monkeypatch.setattr(data, "fingerprint_of", missing)
+    status, output, errors = call(*RUN)
+    assert (status, output) == (2, "")
+    assert errors == "clipgnn: The data set 'connectivity' is not there.\n"
+    assert not Path("runs").exists()
+
+
 def test_fair(call):
     assert call(*RUN, "--protocol", "fair", "--format", "markdown")[0] == 0
     _, text, _ = call("report", "small", "--format", "markdown")
@@ -123,6 +177,34 @@ def test_a_trial_that_fails(call, monkeypatch):
     assert "1 × ValueError: no luck" in text
     assert "Traceback (most recent call last)" in text
     assert "2 attempts" in text
+
+
+def test_a_trial_that_diverges(call, monkeypatch):
+    bad = small_spec().trials()[7]
+    work = partial(diverging, bad={bad.identity})
+    monkeypatch.setattr(trial, "run_trials", lambda trials, device, deterministic: work(trials))
+    status, table, messages = call(*RUN)
+    assert status == 0
+    assert "small: 47 of 48 trials, 1 diverged" in messages
+    assert "1 of 48 trials diverged" in messages
+    assert "--retry-failed trains them again" in messages
+    assert "incomplete" not in table.lower()
+    assert "Trials: 47 of 48 finished, 1 diverged" in table
+    values = ", ".join(f"{key} {value}" for key, value in bad.parameters.items())
+    note = f"Diverged, and therefore not chosen: 0-CLIP on connectivity: {values}, epochs 5"
+    assert note in " ".join(table.split())
+    assert f"fold 3 {REASON}" in " ".join(table.split())
+    _, text, _ = call("status", "small")
+    assert "47 of 48 trials finished, 0 running, 0 failed, 1 diverged" in text
+    assert "15 of 16, 1 diverged" in text
+    assert f"1 × {REASON}" in text
+    # it is not trained again, unless that is asked for
+    monkeypatch.setattr(trial, "run_trials", lambda trials, device, deterministic: fake(trials))
+    status, _, messages = call("resume", "small", "--executor", "in-process")
+    assert (status, "1 of 48 trials diverged" in messages) == (0, True)
+    status, table, messages = call("resume", "small", "--executor", "in-process", "--retry-failed")
+    assert (status, messages) == (0, "small: 47 of 48 trials\nsmall: 48 of 48 trials\n")
+    assert "iverged" not in table
 
 
 @pytest.mark.parametrize(

@@ -4,11 +4,14 @@ import os
 import signal
 import time
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
+from hashlib import sha256
 from pathlib import Path
 
 import numpy as np
 
+from clipgnn.experiments.data import fingerprints
 from clipgnn.experiments.reading import parse_spec
 from clipgnn.experiments.spec import Spec
 from clipgnn.experiments.trial import Trial, TrialResult
@@ -44,7 +47,20 @@ CONTENT = tomllib.loads(SMALL)
 
 def small_spec(**changes: object) -> Spec:
     """2 data sets × 2 rows × 4 or 2 configurations × 4 folds: 48 trials."""
-    return parse_spec({**CONTENT, **changes}, "small", "small.toml")
+    return on_fake_data(parse_spec({**CONTENT, **changes}, "small", "small.toml"))
+
+
+def on_fake_data(spec: Spec) -> Spec:
+    return replace(spec, data={name: fake_fingerprint(name) for name in spec.datasets})
+
+
+def on_real_data(spec: Spec) -> Spec:
+    return replace(spec, data=fingerprints(spec.datasets, {}))
+
+
+def fake_fingerprint(dataset: str) -> str:
+    """Stands in for loading the data."""
+    return sha256(dataset.encode()).hexdigest()[:16]
 
 
 def fake_result(trial: Trial) -> TrialResult:
@@ -79,8 +95,38 @@ def fake(
     return [fake_result(trial) for trial in trials]
 
 
+def company(
+    trials: Sequence[Trial], *, seconds: float = 0.0, log: Path | None = None
+) -> list[TrialResult]:
+    """Results that depend a little on what is trained together, as rounding does."""
+    names = "".join(trial.identity for trial in trials)
+    little = int(sha256(names.encode()).hexdigest()[:8], 16) * 1e-15
+    return [
+        replace(result, test_score=[score + little for score in result.test_score])
+        for result in fake(trials, seconds=seconds, log=log)
+    ]
+
+
+REASON = "diverged in epoch 3, learning rate 0.001"
+
+
+def diverging(trials: Sequence[Trial], *, bad: Collection[str]) -> list[TrialResult]:
+    """Some trials diverge; those beside them do not notice."""
+    return [
+        replace(result, train_loss=[0.5], test_score=[0.5], validation_score=[], diverged=REASON)
+        if result.trial in bad
+        else result
+        for result in fake(trials)
+    ]
+
+
 def failing(
-    trials: Sequence[Trial], *, bad: str, how: str = "raise", marker: Path | None = None
+    trials: Sequence[Trial],
+    *,
+    bad: str,
+    how: str = "raise",
+    marker: Path | None = None,
+    work: Callable[[Sequence[Trial]], list[TrialResult]] = fake,
 ) -> list[TrialResult]:
     """Fails at one trial: always, or once if there is a marker to remember it by."""
     if bad in [trial.identity for trial in trials] and not (marker and marker.exists()):
@@ -91,4 +137,4 @@ def failing(
         if how == "exit":
             os._exit(3)
         raise ValueError(f"no luck\nwith {bad}")
-    return [fake_result(trial) for trial in trials]
+    return work(trials)

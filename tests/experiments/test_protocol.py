@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from clipgnn.errors import InvalidParameterError
-from clipgnn.experiments.protocol import Candidate, Choice, fair, gin
+from clipgnn.experiments.protocol import Candidate, Choice, Divergence, fair, gin
 
 
 def candidate(name, test, validation=None):
@@ -88,7 +88,7 @@ def test_nothing_finished_is_no_number():
     for measured in (gin([], 2), gin([Candidate({}, {})], 2), fair([Candidate({}, {})], 2)):
         assert measured.values == {}
         assert measured.choices == ()
-        with pytest.raises(InvalidParameterError, match="no number yet"):
+        with pytest.raises(InvalidParameterError, match="no fold is finished yet"):
             _ = measured.mean
 
 
@@ -102,6 +102,27 @@ def test_a_curve_that_was_stopped_early_keeps_its_last_score():
 def test_what_is_not_a_number_is_never_chosen():
     diverged = candidate("diverged", test=[[0.1, np.nan], [0.1, 0.9]])
     assert gin([diverged], 2).choices[0].epoch == 1
+
+
+def test_a_configuration_with_a_diverged_fold_is_never_chosen():
+    best = candidate("best", test=[[1.0], [1.0]], validation=[[1.0], [1.0]])
+    out = Candidate(
+        best.configuration, {0: best.test[0]}, {0: best.validation[0]}, diverged={1: "in epoch 1"}
+    )
+    poor = candidate("poor", test=[[0.1], [0.2]], validation=[[0.3], [0.4]])
+    for protocol, choices in ((gin, 1), (fair, 2)):
+        measured = protocol([out, poor], 2)
+        assert measured.values == {0: 0.1, 1: 0.2}
+        assert [choice.configuration for choice in measured.choices] == [{"name": "poor"}] * choices
+        assert measured.diverged == (Divergence({"name": "best"}, {1: "in epoch 1"}),)
+        assert (measured.finished, measured.num_diverged, measured.expected) == (3, 1, 4)
+        assert measured.complete, "it is settled, not missing"
+        assert not protocol([out, poor], 3).complete
+        # with nothing else to choose from there is no number
+        alone = protocol([out], 2)
+        assert (alone.values, alone.choices, alone.complete) == ({}, (), True)
+        with pytest.raises(InvalidParameterError, match="every configuration has diverged"):
+            _ = alone.mean
 
 
 scores = st.integers(0, 20).map(lambda twentieths: twentieths / 20)

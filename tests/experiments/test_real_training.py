@@ -4,12 +4,16 @@ from dataclasses import fields
 from math import isfinite
 
 import pytest
+from tests.experiments.fake_training import on_real_data
 from tests.training.examples import some_graphs
 
 from clipgnn.experiments import catalog
+from clipgnn.experiments.executors.in_process import InProcessExecutor
 from clipgnn.experiments.jobs import Job, attempt
 from clipgnn.experiments.reading import find_spec, parse_spec, read_spec
+from clipgnn.experiments.run import run_experiment
 from clipgnn.experiments.spec import Overrides
+from clipgnn.experiments.store import Store
 from clipgnn.experiments.trial import run_trials
 from clipgnn.nn.activation import ACTIVATIONS
 
@@ -60,7 +64,7 @@ def _edges(rule: catalog.Rule) -> list[catalog.Value]:
     ],
 )
 def test_what_the_catalog_accepts_can_be_trained(monkeypatch, model, key, value):
-    monkeypatch.setattr("clipgnn.experiments.trial._graphs", lambda dataset: some_graphs(40))
+    monkeypatch.setattr("clipgnn.experiments.trial.load", lambda dataset, data: some_graphs(40))
     content = {"datasets": ["csl"], "models": [{"model": model}], "grid": {"epochs": 1, key: value}}
     [result] = run_trials(parse_spec(content, "a", "a.toml").trials()[:1])
     assert all(map(isfinite, [*result.train_loss, *result.test_score]))
@@ -111,3 +115,18 @@ def test_trials_are_trained(protocol):
     [alone] = run_trials(trials[1:])
     assert alone.train_loss == outcome.results[1].train_loss
     assert alone.test_score == outcome.results[1].test_score
+
+
+def test_training_that_diverges_is_never_a_result(tmp_path):
+    content = {"epochs": 2, "num_layers": 1, "hidden_channels": 4, "learning_rate": 1e30}
+    models = [{"model": "clip", "num_colorings": 0}]
+    text = {"datasets": ["csl"], "models": models, "grid": content, "folds": 2}
+    spec = on_real_data(parse_spec(text, "a", "a.toml"))
+    with Store(tmp_path / "a.sqlite", create=True) as store:
+        progress = run_experiment(spec, store, InProcessExecutor(run_trials))
+        assert progress.finished == 0
+        assert progress.over
+        assert store.results() == {}
+        reasons = [own.error for own in [*store.diverged().values(), *store.failures().values()]]
+    assert len(reasons) == 2
+    assert all("in epoch" in reason for reason in reasons)

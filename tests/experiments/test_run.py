@@ -5,7 +5,7 @@ import time
 from functools import partial
 
 import pytest
-from tests.experiments.fake_training import failing, fake, small_spec
+from tests.experiments.fake_training import REASON, diverging, failing, fake, small_spec
 
 from clipgnn.experiments import run
 from clipgnn.experiments.evaluation import evaluate
@@ -84,22 +84,78 @@ def test_a_trial_that_raises_is_tried_again_in_the_same_run(store, tmp_path):
     assert "ValueError: no luck" in progress.last_failure
 
 
-@pytest.mark.parametrize("together", [False, True])
-def test_a_trial_that_always_raises_is_missing_and_said_to_be(store, together):
+@pytest.mark.parametrize(("together", "failed"), [(False, 1), (True, 4)])
+def test_a_trial_that_always_raises_is_missing_and_said_to_be(store, together, failed):
     progress = run_experiment(SPEC, store, in_process(partial(failing, bad=BAD)), together=together)
-    # alone at last, it takes nobody down with it
-    assert (progress.finished, progress.failed) == (47, 1)
+    assert (progress.finished, progress.failed) == (48 - failed, failed)
+    assert ("and 3 more: ValueError" in progress.last_failure) == together
     failure = store.failures()[BAD]
     assert failure.attempts == 2
     assert "ValueError: no luck" in failure.error
     assert "Traceback" in failure.traceback
     incomplete = [measured for *_, measured in numbers(store) if not measured.complete]
-    assert [(measured.finished, measured.expected) for measured in incomplete] == [(15, 16)]
+    counts = [(measured.finished, measured.expected) for measured in incomplete]
+    assert counts == [(16 - failed, 16)]
 
-    # the next run tries it again, and it alone
+    # the next run tries its group again, and nothing else
     progress = run_experiment(SPEC, store, in_process(), together=together)
-    assert (progress.finished, progress.reused) == (48, 47)
+    assert (progress.finished, progress.reused) == (48, 48 - failed)
     assert store.failures() == {}
+
+
+def test_a_diverged_trial_is_settled_until_it_is_asked_for(store, tmp_path):
+    bad = {BAD, SPEC.trials()[7].identity}
+    progress = run_experiment(SPEC, store, in_process(partial(diverging, bad=bad)))
+    assert (progress.finished, progress.failed, progress.diverged) == (46, 0, 2)
+    assert progress.over
+    assert progress.last_failure is None
+    assert store.diverged().keys() == bad
+
+    def refused(trials):
+        raise AssertionError("nothing is left to do")
+
+    progress = run_experiment(SPEC, store, in_process(refused))
+    assert (progress.finished, progress.failed, progress.diverged) == (46, 0, 2)
+    # once more, and no more than once
+    log = tmp_path / "log"
+
+    def again(trials):
+        fake(trials, log=log)
+        return diverging(trials, bad={BAD})
+
+    progress = run_experiment(SPEC, store, in_process(again), retry_failed=True)
+    assert (progress.finished, progress.failed, progress.diverged) == (47, 0, 1)
+    assert {line.split()[1] for line in log.read_text().splitlines()} == bad
+    assert len(log.read_text().splitlines()) == 2
+    # if it fails then, it has failed
+    work = partial(failing, bad=BAD)
+    progress = run_experiment(SPEC, store, in_process(work), retry_failed=True)
+    assert (progress.finished, progress.failed, progress.diverged) == (47, 1, 0)
+    assert run_experiment(SPEC, store, in_process()).finished == 48
+
+
+def test_a_diverged_fold_of_a_group_leaves_the_others_alone(store):
+    work = partial(diverging, bad={BAD})
+    progress = run_experiment(SPEC, store, in_process(work), together=True)
+    assert (progress.finished, progress.failed, progress.diverged) == (47, 0, 1)
+    cells = evaluate(SPEC, store.results(), diverged=store.diverged())
+    assert all(cell.measurement.complete for cell in cells)
+    [(divergence, chosen)] = [
+        (cell.measurement.diverged[0], cell.measurement.choices[0])
+        for cell in cells
+        if cell.measurement.diverged
+    ]
+    assert divergence.folds == {1: REASON}
+    assert divergence.configuration != chosen.configuration
+
+
+def test_a_fold_has_diverged_when_one_of_its_seeds_has(store):
+    spec = small_spec(seeds=[0, 1])
+    bad = next(trial for trial in spec.trials() if trial.seed == 1).identity
+    run_experiment(spec, store, in_process(partial(diverging, bad={bad})))
+    cell = evaluate(spec, store.results(), diverged=store.diverged())[0]
+    assert [own.folds for own in cell.measurement.diverged] == [{0: REASON}]
+    assert (cell.measurement.finished, cell.measurement.complete) == (15, True)
 
 
 def test_an_interrupted_run_gives_back_what_it_had_claimed(store):

@@ -15,7 +15,7 @@ from tests.experiments.fake_training import fake_result, small_spec
 from clipgnn.errors import StoreError
 from clipgnn.experiments import sessions
 from clipgnn.experiments.sessions import EXPIRY_SECONDS, Session
-from clipgnn.experiments.store import Store
+from clipgnn.experiments.store import Failure, Store
 
 SPEC = small_spec()
 TRIALS = SPEC.trials()
@@ -59,8 +59,9 @@ def test_plans_are_kept_in_order(store):
 
 def test_a_claim_is_exclusive_until_it_is_done_or_given_back(store):
     ours, theirs = begin(store), begin(store)
-    assert store.claim(ours, TRIALS[:3]) == TRIALS[:3]
-    assert store.claim(theirs, TRIALS[:5]) == TRIALS[3:5]
+    assert store.claim(ours, TRIALS[:3])
+    assert not store.claim(theirs, TRIALS[2:5]), "all or none"
+    assert store.claim(theirs, TRIALS[3:5])
     assert store.claimed() == {
         **{trial.identity: ours.identity for trial in TRIALS[:3]},
         **{trial.identity: theirs.identity for trial in TRIALS[3:5]},
@@ -68,9 +69,13 @@ def test_a_claim_is_exclusive_until_it_is_done_or_given_back(store):
     store.record(ours, [fake_result(TRIALS[0])])
     store.record_failure(ours, [TRIALS[1]], "bad", "Traceback")
     # finished is finished; failed is free again; claimed is claimed
-    assert store.claim(theirs, TRIALS[:3]) == [TRIALS[1]]
+    assert not store.claim(theirs, TRIALS[:1])
+    assert not store.claim(theirs, TRIALS[:3])
+    assert store.claim(theirs, TRIALS[:2])
+    assert store.claimed()[TRIALS[1].identity] == theirs.identity
+    assert TRIALS[0].identity not in store.claimed()
     store.end(ours)
-    assert store.claim(theirs, TRIALS[:3]) == [TRIALS[2]]
+    assert store.claim(theirs, TRIALS[2:3])
 
 
 def test_the_claims_of_a_dead_process_are_free(store, monkeypatch):
@@ -81,7 +86,7 @@ def test_the_claims_of_a_dead_process_are_free(store, monkeypatch):
     store.claim(begin(store), TRIALS[:2])
     monkeypatch.undo()
     assert store.claimed() == {}
-    assert store.claim(begin(store), TRIALS[:3]) == TRIALS[:3]
+    assert store.claim(begin(store), TRIALS[:3])
     with sqlite3.connect(store.path) as raw:
         assert raw.execute("SELECT outcome, count(*) FROM attempts").fetchall() == [("lost", 2)]
     raw.close()
@@ -117,7 +122,7 @@ def test_many_who_claim_at_once_share_what_there_is(store):
     def claim_all(number):
         with Store(store.path, check=False) as own:
             session = begin(own)
-            return [trial for each in TRIALS for trial in own.claim(session, [each])]
+            return [trial for trial in TRIALS if own.claim(session, [trial])]
 
     with ThreadPoolExecutor(4) as pool:
         claimed = list(pool.map(claim_all, range(4)))
@@ -142,6 +147,27 @@ def test_failures_are_counted_until_a_trial_succeeds(store):
     assert (failure.error, failure.attempts) == ("bad 2", 3)
     store.record(session, [fake_result(TRIALS[0])])
     assert store.failures() == {}
+
+
+def test_divergence_is_an_outcome_and_no_result(store):
+    session = begin(store)
+    store.claim(session, TRIALS[:2])
+    diverged = replace(fake_result(TRIALS[0]), train_loss=[], test_score=[], diverged="in epoch 1")
+    store.record(session, [diverged, fake_result(TRIALS[1])])
+    assert store.finished() == store.results().keys() == {TRIALS[1].identity}
+    assert store.claimed() == store.failures() == {}
+    assert store.diverged() == {TRIALS[0].identity: Failure("in epoch 1", "in epoch 1", 1)}
+    # it is settled, unless it is asked for or others of its job are missing
+    assert not store.claim(session, TRIALS[:2])
+    assert store.claim(session, TRIALS[:2], diverged=[TRIALS[0].identity])
+    store.record_failure(session, TRIALS[:1], "bad", "Traceback")
+    assert store.diverged() == {}
+    assert store.failures() == {TRIALS[0].identity: Failure("bad", "Traceback", 2)}
+    store.record(session, [diverged])
+    assert store.failures() == {}
+    assert store.claim(session, TRIALS[:3])
+    store.record(session, [fake_result(TRIALS[0])])
+    assert store.diverged() == {}
 
 
 def test_the_first_result_counts(store):

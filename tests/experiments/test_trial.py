@@ -2,6 +2,7 @@
 
 import pickle
 from dataclasses import replace
+from math import inf, nan
 
 import pytest
 from hypothesis import given
@@ -10,13 +11,14 @@ from tests.experiments.fake_training import fake_result, small_spec
 
 from clipgnn.errors import InvalidParameterError
 from clipgnn.experiments import catalog
-from clipgnn.experiments.jobs import Job, attempt, jobs_of
+from clipgnn.experiments.jobs import Job, attempt
 from clipgnn.experiments.machine import installed_versions, this_machine
 from clipgnn.experiments.trial import Trial, run_trials, seed_from
 from clipgnn.report.published import PUBLISHED
 
 TRIAL = Trial(
     dataset="csl",
+    data="0123456789abcdef",
     model="clip",
     parameters={"num_colorings": 16, "hidden_channels": 16},
     recipe={"epochs": 400},
@@ -30,11 +32,11 @@ TRIAL = Trial(
 def test_the_identity_does_not_change_between_versions_of_this_code():
     # Raise CONTENT_VERSION if this must change: stores would take old results for missing ones.
     assert TRIAL.content == (
-        '{"dataset":"csl","fold":3,"model":"clip","num_folds":10,'
+        '{"data":"0123456789abcdef","dataset":"csl","fold":3,"model":"clip","num_folds":10,'
         '"parameters":{"hidden_channels":16,"num_colorings":16},"recipe":{"epochs":400},'
         '"seed":0,"split":"cross-validation"}'
     )
-    assert TRIAL.identity == "f8995ebb0bf294b2"
+    assert TRIAL.identity == "9152aadf95ad4797"
 
 
 def test_order_of_parameters_is_no_part_of_the_identity():
@@ -49,6 +51,7 @@ def test_order_of_parameters_is_no_part_of_the_identity():
     "change",
     [
         {"dataset": "connectivity"},
+        {"data": "0123456789abcdee"},
         {"parameters": {"num_colorings": 16, "hidden_channels": 32}},
         {"recipe": {"epochs": 401}},
         {"split": "nested"},
@@ -74,6 +77,11 @@ def test_seeds_fit_and_depend_on_names_only(names, bits):
     assert seed == seed_from(*names, bits=bits)
 
 
+def test_seeds_do_not_depend_on_the_data():
+    other = replace(TRIAL, data="0123456789abcdee")
+    assert other.random_seed("train") == TRIAL.random_seed("train")
+
+
 def test_seeds_differ_by_purpose_fold_and_seed():
     seeds = [
         trial.random_seed(purpose)
@@ -88,24 +96,6 @@ def test_trials_and_results_travel_between_processes():
     assert pickle.loads(pickle.dumps(fake_result(TRIAL))) == fake_result(TRIAL)
 
 
-def test_jobs_hold_what_differs_in_fold_and_seed_only():
-    trials = small_spec(seeds=[0, 1]).trials()
-    together = jobs_of(trials, together=True)
-    assert len(together) == 12
-    assert {len(job.trials) for job in together} == {8}
-    assert all(len({trial.configuration for trial in job.trials}) == 1 for job in together)
-    alone = jobs_of(trials, together=False)
-    assert [job.trials[0] for job in alone] == trials
-
-
-def test_small_networks_train_all_folds_in_one_job():
-    spec = small_spec(models=[{"model": "gin"}, {"model": "ring-gnn"}], seeds=[0, 1])
-    sizes = {
-        (job.trials[0].model, len(job.trials)) for job in jobs_of(spec.trials(), together=False)
-    }
-    assert sizes == {("gin", 8), ("ring-gnn", 1)}
-
-
 def test_unlike_trials_are_not_trained_together():
     with pytest.raises(InvalidParameterError, match="differ only in fold and seed"):
         run_trials([TRIAL, replace(TRIAL, dataset="connectivity")])
@@ -118,6 +108,12 @@ def test_unlike_trials_are_not_trained_together():
         (lambda results: results[::-1], "a result for each trial"),
         (lambda results: [replace(r, test_score=[]) for r in results], "score for each epoch"),
         (lambda results: [replace(r, validation_score=[]) for r in results], "validation score"),
+        *(
+            (lambda results, n=name, v=value: [replace(r, **{n: [0.5, v]}) for r in results], text)
+            for name in ("train_loss", "test_score", "validation_score")
+            for value, text in ((nan, f"Its {name} is nan in epoch 2."), (-inf, "is -inf in"))
+        ),
+        (lambda results: [replace(r, train_loss=[nan], diverged="x") for r in results], "is nan"),
     ],
 )
 def test_results_that_do_not_fit_are_failures(spoil, message):
@@ -126,6 +122,16 @@ def test_results_that_do_not_fit_are_failures(spoil, message):
     assert outcome.results is None
     assert message in outcome.error
     assert "Traceback" in outcome.traceback
+
+
+@pytest.mark.parametrize("curve", [[], [0.5]])
+def test_a_diverged_result_may_have_short_curves(curve):
+    trials = tuple(small_spec(protocol="fair").trials()[:2])
+    short = {"train_loss": curve, "test_score": curve, "validation_score": []}
+    expected = [replace(fake_result(trial), **short, diverged="in epoch 2") for trial in trials]
+    outcome = attempt(lambda given: expected, Job(trials))
+    assert outcome.error == ""
+    assert list(outcome.results) == expected
 
 
 def test_no_parameter_is_called_like_a_part_of_the_recipe():

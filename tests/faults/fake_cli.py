@@ -1,7 +1,8 @@
 """The real command line with fake training, for tests that begin it, hurt it and begin it again.
 
 Environment: FAKE_SECONDS a trial takes, FAKE_LOG a file that says who worked on what, FAKE_DIE_AT
-the number of the write to the store at which the process kills itself.
+the number of the write to the store at which the process kills itself, FAKE_COMPANY if results
+depend on what is trained together.
 """
 
 import os
@@ -11,10 +12,10 @@ from collections.abc import Sequence
 from itertools import count
 from pathlib import Path
 
-from tests.experiments.fake_training import fake
+from tests.experiments.fake_training import company, fake, fake_fingerprint
 
 from clipgnn import cli
-from clipgnn.experiments import trial
+from clipgnn.experiments import data, trial
 from clipgnn.experiments.database import Database
 from clipgnn.experiments.trial import Trial, TrialResult
 
@@ -30,7 +31,8 @@ COMMAND = [sys.executable, "-m", "tests.faults.fake_cli"]
 
 def fake_run_trials(trials: Sequence[Trial], device: str, deterministic: bool) -> list[TrialResult]:
     log = os.environ.get("FAKE_LOG")
-    return fake(
+    work = company if "FAKE_COMPANY" in os.environ else fake
+    return work(
         trials, seconds=float(os.environ.get("FAKE_SECONDS", 0)), log=Path(log) if log else None
     )
 
@@ -52,6 +54,7 @@ if __name__ == "__main__":
 
     # by its importable name, which the processes that this one begins can find too
     trial.run_trials = fake_cli.fake_run_trials
+    data.fingerprint_of = fake_fingerprint
     if "FAKE_DIE_AT" in os.environ:
         die_at(int(os.environ["FAKE_DIE_AT"]))
     sys.argv[0] = "clipgnn"

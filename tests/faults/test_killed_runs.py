@@ -226,3 +226,23 @@ def test_the_work_of_one_that_dies_is_taken_over(runs, undisturbed):
     assert living.returncode == 0, output + errors
     assert len(runs.worked_on()) == TRIALS + 1
     assert runs.table("small.sqlite") == undisturbed
+
+
+def test_killed_while_folds_are_trained_together(runs):
+    """Results that depend on what is trained together are those of an undisturbed run."""
+    small = SMALL.replace('model = "clip"\nnum_colorings = 0', 'model = "gin"')
+    runs.spec.write_text(small.replace('model = "clip"\nnum_colorings = 16', 'model = "rp-gin"'))
+    runs.finish("expected.sqlite", "--executor", "in-process", FAKE_SECONDS="0", FAKE_COMPANY="1")
+    begun = len(runs.worked_on())
+    options = ("--workers", "2", "--folds", "3")
+    process = runs.begin("small.sqlite", *options, FAKE_SECONDS="0.3", FAKE_COMPANY="1")
+    runs.wait_for(begun + 16)
+    assert process.poll() is None, "too late to kill it"
+    process.kill()
+    process.communicate()
+    kept = runs.finished("small.sqlite")
+    assert 0 < len(kept) < TRIALS
+    assert len(kept) % 4 == 0
+    runs.finish("small.sqlite", "--workers", "2", FAKE_SECONDS="0", FAKE_COMPANY="1")
+    check_file(runs.folder / "small.sqlite")
+    assert runs.table("small.sqlite") == runs.table("expected.sqlite")

@@ -76,6 +76,21 @@ def test_a_store_of_a_later_version(path):
     check_refused(path, f"has schema version {SCHEMA_VERSION + 1}")
 
 
+@pytest.mark.parametrize(
+    ("sources", "named"),
+    [(["5a79e3b5c201", "10d8a7"], "source 10d8a7, 5a79e3b5c201"), ([], "the clipgnn before it")],
+)
+def test_a_store_whose_trials_do_not_name_their_data(path, sources, named):
+    with closing(sqlite3.connect(path)) as raw:
+        raw.execute("UPDATE environments SET content = 'torn'")
+        for source in sources:
+            content = f'{{"versions":{{"clipgnn-source":"{source}"}}}}'
+            raw.execute("INSERT INTO environments (content) VALUES (?)", (content,))
+        raw.execute("PRAGMA user_version = 1")
+        raw.commit()
+    check_refused(path, f"do not say on which data they were measured.* {named}, or choose a new")
+
+
 def test_a_store_that_is_not_there(tmp_path):
     with pytest.raises(StoreError, match="There is no store"):
         Store(tmp_path / "nothing.sqlite")

@@ -1,6 +1,7 @@
 """Tables against strings made by hand."""
 
 import csv
+from dataclasses import replace
 from io import StringIO
 
 import pytest
@@ -8,7 +9,7 @@ from rich.console import Console
 from tests.experiments.fake_training import small_spec
 
 from clipgnn.experiments.evaluation import MeasuredCell
-from clipgnn.experiments.protocol import Choice, Measurement
+from clipgnn.experiments.protocol import Choice, Divergence, Measurement
 from clipgnn.report import (
     make_table,
     render_csv,
@@ -193,6 +194,54 @@ def test_csv_has_every_fold_in_full():
     assert rows[1]["chosen"] == "epoch 3; num_layers 2, batch_size 32"
     assert (rows[1]["best"], rows[1]["paper_mean"], rows[1]["paper_std"]) == ("True", "99.7", "0.5")
     assert rows[2]["mean"] == ""
+
+
+DIVERGED = (
+    Divergence({"num_layers": 5}, {0: "diverged in epoch 3", 2: "diverged in epoch 3", 1: "later"}),
+    Divergence({"num_layers": 9}, {3: "diverged in epoch 1"}),
+)
+NOTES = [
+    "0-CLIP on csl: num_layers 5: folds 0, 2 diverged in epoch 3; fold 1 later",
+    "0-CLIP on csl: num_layers 9: fold 3 diverged in epoch 1",
+]
+
+
+def test_every_format_names_what_diverged():
+    some = replace(measured(0.5, 0.6, expected=6), diverged=DIVERGED)
+    none = replace(measured(expected=4), diverged=DIVERGED)
+    left = replace(measured(expected=5), diverged=DIVERGED[1:])
+    shown = table(
+        {
+            ("0-CLIP", "csl"): some,
+            ("16-CLIP", "csl"): none,
+            ("0-CLIP", "connectivity"): left,
+        }
+    )
+    assert some.complete
+    assert none.complete
+    assert [row.entries[1].best for row in shown.rows] == [True, False], "no number, no competition"
+    markdown = render_markdown(shown)
+    assert (
+        "| 0-CLIP | incomplete: 0 of 5 folds (1 diverged) | **55.0 ± 5.0**\\* | 60.0 |" in markdown
+    )
+    assert "| 16-CLIP | – | diverged | – | – |" in markdown
+    under = markdown.partition("Diverged, and therefore not chosen:")[2].partition("## What")[0]
+    latex = render_latex(shown).partition(r"\end{tabular}")[2]
+    console = Console(width=200, no_color=True)
+    with console.capture() as capture:
+        console.print(render_terminal(shown))
+    for note in NOTES:
+        assert f"- {note}\n" in under
+        assert note.replace("_", r"\_") in latex
+        assert note in capture.get()
+    rows = list(csv.DictReader(StringIO(render_csv(shown).partition("one_core\n")[2])))
+    of_csl = next(row for row in rows if row["dataset"] == "csl")
+    assert (of_csl["folds_finished"], of_csl["folds_diverged"], of_csl["complete"]) == (
+        "2",
+        "4",
+        "True",
+    )
+    assert of_csl["diverged"] == " | ".join(note.partition(": ")[2] for note in NOTES)
 
 
 def test_choices_of_every_fold_are_named():

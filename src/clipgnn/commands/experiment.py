@@ -5,6 +5,7 @@ import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from types import FrameType
@@ -17,7 +18,7 @@ from clipgnn.commands.progress import ProgressDisplay
 from clipgnn.commands.status import show_status
 from clipgnn.commands.writing import FormatName, format_of, write_table
 from clipgnn.errors import InvalidParameterError, StoreError, suggestion
-from clipgnn.experiments import trial
+from clipgnn.experiments import data, trial
 from clipgnn.experiments.catalog import Value
 from clipgnn.experiments.executors import EXECUTORS, executor_named
 from clipgnn.experiments.protocol import PROTOCOLS
@@ -50,6 +51,12 @@ _Device = Annotated[
 _Deterministic = Annotated[
     bool, typer.Option("--deterministic", help="On a GPU, agree in every bit between runs.")
 ]
+_RetryFailed = Annotated[
+    bool,
+    typer.Option(
+        "--retry-failed", help="Train again what diverged; other failures always are tried again."
+    ),
+]
 _Models = Annotated[str | None, typer.Option("--models", help="Only these rows: 0-CLIP,16-CLIP.")]
 _Datasets = Annotated[str | None, typer.Option("--datasets", help="Only these data sets: csl,…")]
 _Epochs = Annotated[int | None, typer.Option("--epochs", help="Epochs to train.")]
@@ -76,6 +83,7 @@ def run(
     workers: _Workers = None,
     device: _Device = "auto",
     deterministic: _Deterministic = False,
+    retry_failed: _RetryFailed = False,
     models: _Models = None,
     datasets: _Datasets = None,
     epochs: _Epochs = None,
@@ -89,7 +97,18 @@ def run(
     overrides = _overrides(models, datasets, epochs, folds, where, protocol)
     spec = overrides(read_spec(find_spec(name)))
     path = store or _default_store(name)
-    _run(spec, path, executor, address, workers, device, deterministic, format_name, output)
+    _run(
+        spec,
+        path,
+        executor,
+        address,
+        workers,
+        device,
+        deterministic,
+        retry_failed,
+        format_name,
+        output,
+    )
 
 
 @app.command()
@@ -101,14 +120,26 @@ def resume(
     workers: _Workers = None,
     device: _Device = "auto",
     deterministic: _Deterministic = False,
+    retry_failed: _RetryFailed = False,
     format_name: _Format = None,
     output: _Output = None,
 ) -> None:
-    """Go on with the last run of a store, as it was asked for then."""
+    """Go on with the last run of a store, as it was asked for then, on the same data."""
     path = store or _default_store(name)
     with _open(path, name) as opened:
         spec = _last_plan(opened, name)
-    _run(spec, path, executor, address, workers, device, deterministic, format_name, output)
+    _run(
+        spec,
+        path,
+        executor,
+        address,
+        workers,
+        device,
+        deterministic,
+        retry_failed,
+        format_name,
+        output,
+    )
 
 
 @app.command()
@@ -119,7 +150,7 @@ def status(
         bool, typer.Option("--traceback", help="Show where the failed trials failed.")
     ] = False,
 ) -> None:
-    """Show how far an experiment is, and what failed."""
+    """Show how far an experiment is, and what failed or diverged."""
     with _open(store or _default_store(name), name) as opened:
         show_status(_last_plan(opened, name), opened, Console(highlight=False), traceback=traceback)
 
@@ -146,7 +177,10 @@ def report(
     overrides = _overrides(models, datasets, epochs, folds, where, None)
     _check_protocol(protocol)
     with _open(store or _default_store(name), name) as opened:
-        spec = _last_plan(opened, name) if spec_name is None else read_spec(find_spec(spec_name))
+        if spec_name is None:
+            spec = _last_plan(opened, name)
+        else:
+            spec = _with_data(read_spec(find_spec(spec_name)), opened)
         write_table(overrides(spec), opened, protocol or spec.protocol, chosen, output)
 
 
@@ -158,6 +192,7 @@ def _run(
     workers: int | None,
     device: str,
     deterministic: bool,
+    retry_failed: bool,
     format_name: FormatName | None,
     output: Path | None,
 ) -> None:
@@ -166,6 +201,9 @@ def _run(
     on_gpu = device.startswith("cuda")
     work = partial(trial.run_trials, device=device, deterministic=deterministic)
     messages = Console(stderr=True, highlight=False)
+    with redirect_stdout(sys.stderr):  # PyG reports its downloads
+        found = data.fingerprints(dict.fromkeys(cell.dataset for cell in spec.cells), spec.data)
+    spec = replace(spec, data=found)
     executor = executor_named(executor_name, work, workers=workers, address=address, on_gpu=on_gpu)
     with Store(path, create=True) as store:
         try:
@@ -180,6 +218,7 @@ def _run(
                     store,
                     executor,
                     together=on_gpu,
+                    retry_failed=retry_failed,
                     command=_command(),
                     tell=display.tell,
                 )
@@ -187,6 +226,12 @@ def _run(
             messages.print(f"Stopped. What is finished is in {path}; the same command goes on.")
             raise typer.Exit(130) from None
         write_table(spec, store, spec.protocol, chosen, output)
+    if progress.diverged:
+        messages.print(
+            f"{progress.diverged} of {progress.total} trials diverged. Their configurations could "
+            "not be chosen and are named under the table; --retry-failed trains them again.",
+            style="yellow",
+        )
     if progress.failed:
         messages.print(
             f"{progress.failed} of {progress.total} trials failed, and are missing in the table. "
@@ -295,7 +340,15 @@ def _last_plan(store: Store, name: str) -> Spec:
             f"Nothing called {_plain(name)!r} has been run into {store.path}, which has "
             f"{', '.join(plans)}.{suggestion(_plain(name), plans)}"
         )
-    return parse_spec(plan.content, plan.name, str(store.path))
+    return _with_data(parse_spec(plan.content, plan.name, str(store.path)), store)
+
+
+def _with_data(spec: Spec, store: Store) -> Spec:
+    """The experiment on the data of its newest plans; of others where it has none of its own."""
+    found: dict[str, str] = {}
+    for plan in sorted(store.plans(), key=lambda plan: plan.name == spec.name):
+        found.update(plan.data)
+    return replace(spec, data=found)
 
 
 def _plain(name: str) -> str:

@@ -57,15 +57,15 @@ class ProgressDisplay:
             self._failure = progress.last_failure
             self._console.print(f"failed: {progress.last_failure}", style="red", markup=False)
         failed = f", {progress.failed} failed" if progress.failed else ""
+        failed += f", {progress.diverged} diverged" if progress.diverged else ""
         self._bars.update(
             self._task,
             description=f"{self._name}{failed}",
             total=progress.total,
-            completed=progress.finished,
+            completed=progress.finished + progress.diverged,
         )
-        over = progress.finished + progress.failed == progress.total
         now = time.monotonic()
-        if not self._console.is_terminal and (over or now - self._printed >= LINE_SECONDS):
+        if not self._console.is_terminal and (progress.over or now - self._printed >= LINE_SECONDS):
             self._printed = now
             self._console.print(
                 f"{self._name}: {progress.finished} of {progress.total} trials{failed}"
@@ -76,7 +76,7 @@ class ProgressDisplay:
 
     def _time_left(self, progress: Progress, elapsed: float) -> str:
         new = progress.finished - progress.reused
-        left = progress.total - progress.finished
+        left = progress.total - progress.finished - progress.diverged
         if not new or not left:
             return ""
         minutes = elapsed / new * left / 60

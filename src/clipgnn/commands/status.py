@@ -1,17 +1,19 @@
 """How far an experiment is, cell by cell."""
 
 from collections import Counter
+from collections.abc import Mapping
 
 from rich import box
 from rich.console import Console
 from rich.table import Table
 
 from clipgnn.experiments.spec import Cell, Spec
-from clipgnn.experiments.store import Store
+from clipgnn.experiments.store import Failure, Store
+from clipgnn.experiments.trial import Trial
 
 
 def show_status(spec: Spec, store: Store, console: Console, *, traceback: bool = False) -> None:
-    """Print how much of every cell is finished, running and failed, and what failed.
+    """Print how much of every cell is finished, running, failed and diverged, and why.
 
     Args:
         spec: the experiment.
@@ -19,13 +21,14 @@ def show_status(spec: Spec, store: Store, console: Console, *, traceback: bool =
         console: where to print.
         traceback: whether to print where the failed trials failed.
     """
-    finished, claimed, failures = store.finished(), store.claimed(), store.failures()
+    finished, claimed = store.finished(), store.claimed()
     trials = {trial.identity: trial for trial in spec.trials()}
     done, running = len(finished & trials.keys()), len(claimed.keys() & trials.keys())
-    failed = {identity: failures[identity] for identity in trials if identity in failures}
+    failed = _among(trials, store.failures())
+    diverged = _among(trials, store.diverged())
     console.print(
         f"{spec.name} in {store.path}: {done} of {len(trials)} trials finished, "
-        f"{running} running, {len(failed)} failed",
+        f"{running} running, {len(failed)} failed, {len(diverged)} diverged",
         markup=False,
         soft_wrap=True,
     )
@@ -36,12 +39,13 @@ def show_status(spec: Spec, store: Store, console: Console, *, traceback: bool =
     cells = {(cell.row, cell.dataset): cell for cell in spec.cells}
     for row in spec.rows:
         counts = [
-            _count(spec, cell, finished, set(failed)) if cell is not None else "–"
+            _count(spec, cell, finished, set(failed), set(diverged)) if cell is not None else "–"
             for cell in (cells.get((row.name, dataset)) for dataset in spec.datasets)
         ]
         table.add_row(row.name, *counts)
     console.print(table)
-    for error, count in Counter(failure.error for failure in failed.values()).most_common():
+    unsuccessful = [*failed.values(), *diverged.values()]
+    for error, count in Counter(failure.error for failure in unsuccessful).most_common():
         console.print(f"{count} × {error}", style="red", markup=False, soft_wrap=True)
     if traceback:
         for identity, failure in failed.items():
@@ -50,11 +54,17 @@ def show_status(spec: Spec, store: Store, console: Console, *, traceback: bool =
             console.print(failure.traceback, markup=False, soft_wrap=True)
 
 
-def _count(spec: Spec, cell: Cell, finished: set[str], failed: set[str]) -> str:
+def _among(trials: Mapping[str, Trial], found: Mapping[str, Failure]) -> dict[str, Failure]:
+    return {identity: found[identity] for identity in trials if identity in found}
+
+
+def _count(spec: Spec, cell: Cell, finished: set[str], failed: set[str], diverged: set[str]) -> str:
     own = {
         trial.identity
         for configuration in cell.configurations
         for trial in spec.trials_of(cell, configuration)
     }
     text = f"{len(own & finished)} of {len(own)}"
-    return f"{text}, {len(own & failed)} failed" if own & failed else text
+    for those, what in ((failed, "failed"), (diverged, "diverged")):
+        text += f", {len(own & those)} {what}" if own & those else ""
+    return text

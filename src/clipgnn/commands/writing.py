@@ -48,7 +48,7 @@ def write_table(
 ) -> None:
     """Write the table of an experiment; a file appears whole or not at all."""
     results = store.results()
-    cells = evaluate(spec, results, protocol)
+    cells = evaluate(spec, results, protocol, store.diverged())
     table = make_table(spec, cells, protocol, provenance(spec, store, results))
     if chosen == "terminal" and output is None:
         Console(highlight=False).print(render_terminal(table))

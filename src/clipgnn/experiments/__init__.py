@@ -1,5 +1,6 @@
-"""Experiments: a spec comes to trials, an executor runs them, a store keeps what they gave."""
+"""Experiments: a spec describes trials, an executor runs them, a store keeps their results."""
 
+from clipgnn.experiments.data import fingerprints
 from clipgnn.experiments.evaluation import MeasuredCell, evaluate
 from clipgnn.experiments.protocol import Measurement, fair, gin
 from clipgnn.experiments.reading import find_spec, read_spec
@@ -20,6 +21,7 @@ __all__ = [
     "evaluate",
     "fair",
     "find_spec",
+    "fingerprints",
     "gin",
     "read_spec",
     "run_experiment",

@@ -17,13 +17,14 @@ from clipgnn.errors import StoreError
 APPLICATION = 0x434C4950
 """Marks the file as ours: "CLIP" in ASCII."""
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 _SCHEMA = """
 CREATE TABLE plans (
     number INTEGER PRIMARY KEY,
     name TEXT NOT NULL,
     content TEXT NOT NULL,            -- JSON in the structure of the TOML file
+    data TEXT NOT NULL,               -- JSON: fingerprint of each data set by name
     command TEXT NOT NULL,
     begun TEXT NOT NULL
 );
@@ -50,7 +51,7 @@ CREATE TABLE attempts (
     number INTEGER PRIMARY KEY,
     trial TEXT NOT NULL REFERENCES trials,
     session TEXT NOT NULL REFERENCES sessions,
-    outcome TEXT NOT NULL CHECK (outcome IN ('succeeded', 'failed', 'lost')),
+    outcome TEXT NOT NULL CHECK (outcome IN ('succeeded', 'failed', 'diverged', 'lost')),
     at TEXT NOT NULL,
     error TEXT,
     traceback TEXT
@@ -174,6 +175,14 @@ class Database:
                 "It was left as it is; choose another file with --store."
             )
         [(version,)] = self.read("PRAGMA user_version")
+        if version == 1:
+            raise StoreError(
+                f"{self.path} has schema version 1, and this clipgnn needs version "
+                f"{SCHEMA_VERSION}. The trials in it do not say on which data they were measured, "
+                "and normalization has changed since, so that its results cannot stand beside new "
+                f"ones. It was left as it is; read it with {self._source()}, or choose a new file "
+                "with --store."
+            )
         if version != SCHEMA_VERSION:
             raise StoreError(
                 f"{self.path} has schema version {version}, and this clipgnn knows version "
@@ -183,6 +192,15 @@ class Database:
         checked = self.read("PRAGMA quick_check(1)")
         if checked != [("ok",)]:
             raise StoreError(self._damaged(str(checked[0][0])))
+
+    def _source(self) -> str:
+        """Which source wrote the results, as far as the store says."""
+        rows = self.read(
+            "SELECT DISTINCT json_extract(content, '$.versions.clipgnn-source') "
+            "FROM environments WHERE json_valid(content)"
+        )
+        sources = sorted(str(source) for (source,) in rows if source)
+        return f"the clipgnn of source {', '.join(sources)}" if sources else "the clipgnn before it"
 
     def _explain(self, error: sqlite3.Error) -> str:
         code = getattr(error, "sqlite_errorcode", None)

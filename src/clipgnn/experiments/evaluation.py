@@ -9,7 +9,7 @@ from clipgnn.errors import InvalidParameterError, suggestion
 from clipgnn.experiments.catalog import MODELS
 from clipgnn.experiments.protocol import PROTOCOLS, Candidate, Curve, Measurement, aligned
 from clipgnn.experiments.spec import Cell, Configuration, Spec
-from clipgnn.experiments.store import StoredResult
+from clipgnn.experiments.store import Failure, StoredResult
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,10 @@ class MeasuredCell:
 
 
 def evaluate(
-    spec: Spec, results: Mapping[str, StoredResult], protocol: str | None = None
+    spec: Spec,
+    results: Mapping[str, StoredResult],
+    protocol: str | None = None,
+    diverged: Mapping[str, Failure] | None = None,
 ) -> list[MeasuredCell]:
     """Every cell of an experiment under a protocol.
 
@@ -38,6 +41,7 @@ def evaluate(
         spec: the experiment.
         results: what is finished, by identity of the trial.
         protocol: name of the protocol; by default the experiment's own.
+        diverged: what diverged, likewise; without it, such trials count as missing.
 
     Raises:
         InvalidParameterError: if there is no such protocol, or the trials do not suit it.
@@ -56,7 +60,8 @@ def evaluate(
     measured = []
     for cell in spec.cells:
         candidates = [
-            _candidate(spec, cell, configuration, results) for configuration in cell.configurations
+            _candidate(spec, cell, configuration, results, diverged or {})
+            for configuration in cell.configurations
         ]
         losses = {str(configuration.recipe.get("loss")) for configuration in cell.configurations}
         maximize = "squared-error" not in losses
@@ -70,11 +75,18 @@ def _candidate(
     cell: Cell,
     configuration: Configuration,
     results: Mapping[str, StoredResult],
+    diverged: Mapping[str, Failure],
 ) -> Candidate:
-    """The curves of a configuration; a fold counts when all its seeds are there."""
+    """The curves of a configuration.
+
+    A fold is finished when all its seeds are, and diverged when one of them is.
+    """
     folds: dict[int, list[StoredResult]] = {}
+    reasons: dict[int, str] = {}
     for trial in spec.trials_of(cell, configuration):
-        if trial.identity in results:
+        if trial.identity in diverged:
+            reasons.setdefault(trial.fold, diverged[trial.identity].error)
+        elif trial.identity in results:
             folds.setdefault(trial.fold, []).append(results[trial.identity])
     whole = {fold: found for fold, found in folds.items() if len(found) == len(spec.seeds)}
     nested = spec.split == "nested"
@@ -87,6 +99,7 @@ def _candidate(
             if nested
         },
         trained=MODELS[configuration.model].trained,
+        diverged=reasons,
     )
 
 

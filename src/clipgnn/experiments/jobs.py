@@ -1,8 +1,14 @@
-"""Jobs: trials that are trained together, and what became of them."""
+"""Jobs: trials that are trained together, and what became of them.
+
+Trials that are trained together round differently from trials that are trained alone. Which ones
+are trained together is therefore derived here from the trials themselves, and never from what is
+finished, free, failed or asked for: a job is always a whole group.
+"""
 
 import traceback
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import isfinite
 
 from clipgnn.errors import InvalidParameterError
 from clipgnn.experiments.catalog import MODELS
@@ -14,7 +20,7 @@ Work = Callable[[Sequence[Trial]], list[TrialResult]]
 
 @dataclass(frozen=True)
 class Job:
-    """Trials that are trained together."""
+    """Trials that are trained together: a whole group, in its order."""
 
     trials: tuple[Trial, ...]
 
@@ -36,19 +42,36 @@ class Outcome:
     traceback: str = ""
 
 
+def group_of(trial: Trial, *, together: bool) -> tuple[Trial, ...]:
+    """The trials that are always trained in one computation with this one, itself among them.
+
+    They are all folds of its configuration and seed, or the trial alone. The members of a group
+    have the same group.
+
+    Args:
+        trial: the trial.
+        together: whether every network trains its folds together, which is faster on a GPU.
+            Models with `folds_together` in the catalog always do.
+    """
+    if not (together or MODELS[trial.model].folds_together):
+        return (trial,)
+    return tuple(replace(trial, fold=fold) for fold in range(trial.num_folds))
+
+
 def jobs_of(trials: Iterable[Trial], *, together: bool) -> list[Job]:
-    """Jobs for these trials, in their order.
+    """The groups of these trials as jobs, in the order of their first trials.
+
+    A job also holds the folds of its group that are not among these trials.
 
     Args:
         trials: the trials.
-        together: whether to train all folds and seeds of a configuration in one job, which is
-            faster on a GPU. Models with `folds_together` in the catalog always are.
+        together: as for `group_of`.
     """
-    groups: dict[str, list[Trial]] = {}
+    jobs: dict[str, Job] = {}
     for trial in trials:
-        shared = together or MODELS[trial.model].folds_together
-        groups.setdefault(trial.configuration if shared else trial.identity, []).append(trial)
-    return [Job(tuple(group)) for group in groups.values()]
+        group = group_of(trial, together=together)
+        jobs.setdefault(group[0].identity, Job(group))
+    return list(jobs.values())
 
 
 def attempt(work: Work, job: Job) -> Outcome:
@@ -76,6 +99,14 @@ def _check(job: Job, results: Sequence[TrialResult]) -> None:
     if [result.trial for result in results] != [trial.identity for trial in job.trials]:
         raise InvalidParameterError("A job must return a result for each trial, in their order.")
     for trial, result in zip(job.trials, results, strict=True):
+        for name in ("train_loss", "test_score", "validation_score"):
+            for epoch, value in enumerate(getattr(result, name), start=1):
+                if not isfinite(value):
+                    raise InvalidParameterError(
+                        f"{trial} must have finite curves. Its {name} is {value} in epoch {epoch}."
+                    )
+        if result.diverged is not None:
+            continue  # its curves end before the epoch that is named, perhaps at once
         if not result.test_score:
             raise InvalidParameterError(f"{trial} must have a score for each epoch. It has none.")
         if trial.split == "nested" and len(result.validation_score) != len(result.test_score):

@@ -26,12 +26,23 @@ class Candidate:
         test: for each finished fold, the curve of its test part.
         validation: the same for the validation part, where the split has one.
         trained: whether there are epochs to choose from; the curves of a kernel have one point.
+        diverged: for each fold whose training diverged, the reason; such a configuration is never
+            chosen.
     """
 
     configuration: Mapping[str, Value]
     test: Mapping[int, Curve]
     validation: Mapping[int, Curve] = field(default_factory=dict)
     trained: bool = True
+    diverged: Mapping[int, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Divergence:
+    """A configuration that could not be chosen, and the reason for each diverged fold of it."""
+
+    configuration: Mapping[str, Value]
+    folds: Mapping[int, str]
 
 
 @dataclass(frozen=True)
@@ -59,6 +70,7 @@ class Measurement:
         choices: what was chosen: once, or in every fold.
         finished: folds that are there, over all configurations.
         expected: folds there should be.
+        diverged: configurations that could not be chosen.
     """
 
     protocol: str
@@ -66,11 +78,17 @@ class Measurement:
     choices: tuple[Choice, ...]
     finished: int
     expected: int
+    diverged: tuple[Divergence, ...] = ()
+
+    @property
+    def num_diverged(self) -> int:
+        """Diverged folds over all configurations."""
+        return sum(len(own.folds) for own in self.diverged)
 
     @property
     def complete(self) -> bool:
-        """Are all folds of all configurations there?"""
-        return self.finished == self.expected
+        """Are all folds of all configurations finished or diverged?"""
+        return self.finished + self.num_diverged == self.expected
 
     @property
     def mean(self) -> float:
@@ -94,7 +112,10 @@ class Measurement:
 
     def _array(self) -> Curve:
         if not self.values:
-            raise InvalidParameterError("No fold is finished, so there is no number yet.")
+            raise InvalidParameterError(
+                "A measurement must have a chosen configuration to have numbers. Got none: no fold "
+                "is finished yet, or every configuration has diverged."
+            )
         return np.array(list(self.values.values()))
 
 
@@ -106,18 +127,20 @@ def gin(candidates: Sequence[Candidate], num_folds: int, *, maximize: bool = Tru
     epoch and configuration, so the number is optimistic by construction. Of equals, the earliest
     epoch and the first configuration win.
 
-    While folds are missing, only configurations with the most finished folds are compared.
+    A configuration with a diverged fold is not chosen. While folds are missing, only
+    configurations with the most finished folds are compared.
 
     Args:
         candidates: the configurations to choose from, in the order of the grid.
         num_folds: folds there should be of each.
         maximize: whether larger scores are better.
     """
-    most = max((len(candidate.test) for candidate in candidates), default=0)
+    eligible = [candidate for candidate in candidates if not candidate.diverged]
+    most = max((len(candidate.test) for candidate in eligible), default=0)
     values: dict[int, float] = {}
     choices: tuple[Choice, ...] = ()
     best = -np.inf
-    for candidate in candidates:
+    for candidate in eligible:
         if not most or len(candidate.test) < most:
             continue
         folds = sorted(candidate.test)
@@ -137,8 +160,8 @@ def fair(candidates: Sequence[Candidate], num_folds: int, *, maximize: bool = Tr
     """The nested protocol: chosen on validation graphs inside each fold, tested once.
 
     In each outer fold, configuration and epoch are those with the best validation score; the test
-    curve is read there and nowhere else. Of equals, the first configuration and the earliest epoch
-    win.
+    curve is read there and nowhere else. A configuration with a diverged fold is not chosen in any
+    fold. Of equals, the first configuration and the earliest epoch win.
 
     Args:
         candidates: the configurations to choose from, in the order of the grid.
@@ -150,10 +173,11 @@ def fair(candidates: Sequence[Candidate], num_folds: int, *, maximize: bool = Tr
     """
     values: dict[int, float] = {}
     choices: list[Choice] = []
-    for fold in sorted({fold for candidate in candidates for fold in candidate.test}):
+    eligible = [candidate for candidate in candidates if not candidate.diverged]
+    for fold in sorted({fold for candidate in eligible for fold in candidate.test}):
         best = -np.inf
         chosen: tuple[Candidate, int] | None = None
-        for candidate in candidates:
+        for candidate in eligible:
             if fold not in candidate.test:
                 continue
             if fold not in candidate.validation:
@@ -215,4 +239,9 @@ def _measurement(
         choices=choices,
         finished=sum(len(candidate.test) for candidate in candidates),
         expected=num_folds * len(candidates),
+        diverged=tuple(
+            Divergence(candidate.configuration, candidate.diverged)
+            for candidate in candidates
+            if candidate.diverged
+        ),
     )

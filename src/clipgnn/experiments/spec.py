@@ -69,6 +69,7 @@ class Spec:
         split: "cross-validation", or "nested" with a validation part.
         published: the table of the paper that has numbers for comparison.
         extremes: data sets for which the table also shows the best and the worst fold.
+        data: fingerprint of each data set, where it is known: a run computes it, a store keeps it.
     """
 
     name: str
@@ -84,6 +85,7 @@ class Spec:
     split: str = "cross-validation"
     published: str | None = None
     extremes: tuple[str, ...] = ()
+    data: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
     def cells(self) -> tuple[Cell, ...]:
@@ -110,6 +112,7 @@ class Spec:
         return [
             Trial(
                 dataset=cell.dataset,
+                data=self.data.get(cell.dataset, ""),
                 model=configuration.model,
                 parameters=configuration.parameters,
                 recipe=configuration.recipe,
@@ -133,7 +136,7 @@ class Spec:
         return list(found.values())
 
     def content(self) -> dict[str, Any]:
-        """The experiment in the structure of its TOML file, for a store to keep."""
+        """The experiment in the structure of its TOML file, for a store to keep; without data."""
         content: dict[str, Any] = {
             "title": self.title,
             "datasets": list(self.datasets),

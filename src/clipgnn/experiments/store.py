@@ -5,7 +5,8 @@ processes share a store: each takes what is free, and neither repeats what the o
 """
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -22,10 +23,14 @@ from clipgnn.experiments.trial import Trial, TrialResult, canonical
 
 @dataclass(frozen=True)
 class Plan:
-    """What a run was asked to do: an experiment's name and content, the command, and when."""
+    """What a run was asked to do: an experiment's name and content, the command, and when.
+
+    `data` has the fingerprint of each data set that the run used.
+    """
 
     name: str
     content: Mapping[str, object]
+    data: Mapping[str, str]
     command: str
     begun: str
 
@@ -46,7 +51,7 @@ class StoredResult:
 
 @dataclass(frozen=True)
 class Failure:
-    """The last failed attempt at a trial, and how many there were."""
+    """The last attempt at a trial that failed or diverged, and how many of both there were."""
 
     error: str
     traceback: str
@@ -91,6 +96,7 @@ class Store:
         self, name: str, content: Mapping[str, object], command: str, trials: Iterable[Trial]
     ) -> Session:
         """Write down what is to be run, and open a session of this process."""
+        trials = list(trials)
         session = Session.of_this_process()
         now = _now()
         with self._database.transaction():
@@ -105,9 +111,10 @@ class Store:
                 now,
             )
             self._database.write(
-                "INSERT INTO plans (name, content, command, begun) VALUES (?, ?, ?, ?)",
+                "INSERT INTO plans (name, content, data, command, begun) VALUES (?, ?, ?, ?, ?)",
                 name,
                 json.dumps(content),  # in its order: of equal configurations the first wins
+                json.dumps({trial.dataset: trial.data for trial in trials}),
                 command,
                 now,
             )
@@ -132,13 +139,22 @@ class Store:
                 "UPDATE sessions SET ended = ? WHERE identity = ?", _now(), session.identity
             )
 
-    def claim(self, session: Session, trials: Sequence[Trial]) -> list[Trial]:
-        """Take those of the trials that are free.
+    def claim(
+        self, session: Session, trials: Sequence[Trial], *, diverged: Collection[str] = ()
+    ) -> bool:
+        """Take the trials of a job, all or none.
 
-        A claim of a process that has died is free again, and noted as a lost attempt.
+        Those that are finished need no claim, and are trained again with the others. A claim of a
+        process that has died is free again, and noted as a lost attempt.
+
+        Args:
+            session: who takes them.
+            trials: the trials of a job.
+            diverged: diverged trials that are to be attempted again.
 
         Returns:
-            The trials that are now claimed by this session, in their order.
+            Whether this session has them now: none is claimed by another, and not all of them are
+            finished or diverged.
         """
         with self._database.transaction():
             for dead in self._dead_sessions():
@@ -150,18 +166,27 @@ class Store:
                     dead,
                 )
                 self._database.write("DELETE FROM claims WHERE session = ?", dead)
-            taken = self._column("SELECT trial FROM claims") | self.finished()
-            free = [trial for trial in trials if trial.identity not in taken]
-            for trial in free:
+            finished = self.finished()
+            left = [trial.identity for trial in trials if trial.identity not in finished]
+            settled = self.diverged().keys() - diverged
+            if settled.issuperset(left) or self._column("SELECT trial FROM claims") & set(left):
+                return False
+            for identity in left:
                 self._database.write(
-                    "INSERT INTO claims VALUES (?, ?, ?)", trial.identity, session.identity, _now()
+                    "INSERT INTO claims VALUES (?, ?, ?)", identity, session.identity, _now()
                 )
-        return free
+        return True
 
     def record(self, session: Session, results: Sequence[TrialResult]) -> None:
-        """Keep these results and free the claims on their trials; the first result counts."""
+        """Keep these results and free the claims on their trials; the first result counts.
+
+        Of a diverged trial only the fact is kept, with its reason.
+        """
         with self._database.transaction():
             for result in results:
+                if result.diverged is not None:
+                    self._attempted(session, result.trial, "diverged", result.diverged, None)
+                    continue
                 environment = canonical(
                     {
                         "device": result.device,
@@ -217,31 +242,42 @@ class Store:
         }
 
     def failures(self) -> dict[str, Failure]:
-        """Trials that failed and have not succeeded since."""
-        rows = self._database.read(
-            "SELECT trial, error, traceback FROM attempts WHERE outcome = 'failed' "
-            "AND trial NOT IN (SELECT trial FROM results) ORDER BY number"
-        )
-        failures: dict[str, Failure] = {}
-        for trial, error, traceback in rows:
-            before = failures[trial].attempts if trial in failures else 0
-            failures[trial] = Failure(error, traceback, before + 1)
-        return failures
+        """Trials that failed and have not succeeded or diverged since."""
+        return self._unsuccessful("failed")
+
+    def diverged(self) -> dict[str, Failure]:
+        """Trials that diverged when they were last attempted; the error says where."""
+        return self._unsuccessful("diverged")
 
     def plans(self) -> list[Plan]:
         """What has been run into this store, oldest first."""
         rows = self._database.read(
-            "SELECT name, content, command, begun FROM plans ORDER BY number"
+            "SELECT name, content, data, command, begun FROM plans ORDER BY number"
         )
         return [
-            Plan(name, json.loads(content), command, begun)
-            for name, content, command, begun in rows
+            Plan(name, json.loads(content), json.loads(data), command, begun)
+            for name, content, data, command, begun in rows
         ]
 
     def environments(self) -> dict[int, Mapping[str, object]]:
         """Device, versions and machine that results were made with, by number."""
         rows = self._database.read("SELECT number, content FROM environments")
         return {number: json.loads(content) for number, content in rows}
+
+    def _unsuccessful(self, outcome: str) -> dict[str, Failure]:
+        """Trials without a result whose last attempt, lost ones aside, had this outcome."""
+        rows = self._database.read(
+            "SELECT trial, outcome, error, traceback FROM attempts "
+            "WHERE outcome IN ('failed', 'diverged') "
+            "AND trial NOT IN (SELECT trial FROM results) ORDER BY number"
+        )
+        attempts = Counter(trial for trial, *_ in rows)
+        last = {trial: rest for trial, *rest in rows}
+        return {
+            trial: Failure(error, traceback or error, attempts[trial])
+            for trial, (own, error, traceback) in last.items()
+            if own == outcome
+        }
 
     def _attempted(
         self, session: Session, trial: str, outcome: str, error: str | None, trace: str | None

@@ -8,15 +8,16 @@ import json
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from hashlib import sha256
 from typing import Any
 
 from clipgnn.errors import InvalidParameterError
-from clipgnn.experiments.catalog import MODELS, TU_PREFIX, Value
+from clipgnn.experiments.catalog import MODELS, Value
+from clipgnn.experiments.data import load
 from clipgnn.experiments.machine import installed_versions, this_machine
 
-CONTENT_VERSION = 1
+CONTENT_VERSION = 2
 """Part of every identity: raise it when old results must not be taken for new ones."""
 
 HELD_OUT = 0.1
@@ -29,6 +30,7 @@ class Trial:
 
     Attributes:
         dataset: name of the data set.
+        data: fingerprint of its content; empty while it is not known.
         model: name of the model.
         parameters: its parameters.
         recipe: how it is trained.
@@ -39,6 +41,7 @@ class Trial:
     """
 
     dataset: str
+    data: str
     model: str
     parameters: Mapping[str, Value]
     recipe: Mapping[str, Value]
@@ -66,7 +69,7 @@ class Trial:
         return canonical(content)
 
     def random_seed(self, purpose: str) -> int:
-        """A seed for one purpose, derived from the names of this trial."""
+        """A seed for one purpose, derived from the names of this trial, not from its data."""
         return seed_from(
             purpose,
             self.dataset,
@@ -104,6 +107,8 @@ class TrialResult:
         device: where it was trained.
         versions: version of every installed package, of Python and of the package's own source.
         machine: processor, cores, memory, system and accelerator.
+        diverged: None, or in which epoch and at which learning rate a loss or score was no longer
+            finite; the curves then end before that epoch.
     """
 
     trial: str
@@ -116,6 +121,7 @@ class TrialResult:
     device: str
     versions: Mapping[str, str]
     machine: Mapping[str, str]
+    diverged: str | None = None
 
 
 def canonical(content: object) -> str:
@@ -153,6 +159,7 @@ def run_trials(
 
     Raises:
         InvalidParameterError: if the trials differ in more than fold and seed.
+        DatasetFileError: if the data set does not have the fingerprint that the trials name.
     """
     if len({trial.configuration for trial in trials}) != 1:
         raise InvalidParameterError(
@@ -164,7 +171,7 @@ def run_trials(
     from clipgnn.training import ModelSpec, Recipe, fit, train
 
     first = trials[0]
-    graphs = _graphs(first.dataset)
+    graphs = load(first.dataset, first.data)
     recipe: dict[str, Any] = dict(first.recipe)
     # TOML has no word for nothing.
     parameters = {
@@ -204,22 +211,15 @@ def run_trials(
             test_score=[float(value) for value in history.test_score],
             validation_score=[float(value) for value in history.validation_score],
             seconds=training / len(trials),
-            epoch_seconds=history.seconds / len(history.train_loss),
+            epoch_seconds=history.seconds / max(1, len(history.train_loss)),
             compile_seconds=compiling / len(trials),
             device=device,
             versions=versions,
             machine=machine,
+            diverged=history.diverged,
         )
         for trial, history in zip(trials, histories, strict=True)
     ]
-
-
-@lru_cache(maxsize=2)
-def _graphs(dataset: str) -> Any:
-    """A data set, kept for the next trial of this process; the same one for all, seed 0."""
-    from clipgnn.graphs.datasets import load_dataset
-
-    return load_dataset(dataset.removeprefix(TU_PREFIX), seed=0)
 
 
 def _split(trial: Trial, y: Any) -> Any:

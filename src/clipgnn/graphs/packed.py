@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -63,6 +64,37 @@ class PackedGraphs:
                 "regress; call .long() on them if they are classes."
             )
         return int(self.y.max()) + 1
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A hash of the content: attributes, edges, targets; not of the name or the device.
+
+        It is the first 16 hexadecimal digits of a SHA-256 over data type, shape and bytes of every
+        tensor, so that two data sets with the same fingerprint hold the same graphs in the same
+        order.
+
+        Example:
+            >>> from clipgnn.graphs.properties import circular_skip_links
+            >>> circular_skip_links(0).fingerprint == circular_skip_links(1).fingerprint
+            False
+        """
+        digest = sha256()
+        for part in (
+            self.x,
+            torch.tensor([self.in_channels]),
+            self.edge_index,
+            self.node_pointers,
+            self.edge_pointers,
+            self.y,
+            self.edge_attr,
+        ):
+            if part is None:
+                digest.update(b"None\0")
+                continue
+            digest.update(f"{part.dtype} {list(part.shape)}\0".encode())
+            # As bytes, because NumPy does not have all data types of torch.
+            digest.update(part.detach().cpu().contiguous().flatten().view(torch.uint8).numpy().data)
+        return digest.hexdigest()[:16]
 
     @cached_property
     def graph_of_node(self) -> Tensor:

@@ -3,7 +3,7 @@
 import csv
 from io import StringIO
 
-from clipgnn.report.layout import choice_text
+from clipgnn.report.layout import choice_text, divergence_text
 from clipgnn.report.table import Column, Entry, Table
 
 FIELDS = (
@@ -12,6 +12,7 @@ FIELDS = (
     "protocol",
     "complete",
     "folds_finished",
+    "folds_diverged",
     "folds_expected",
     "mean",
     "std",
@@ -21,6 +22,7 @@ FIELDS = (
     "not_significantly_different",
     "folds",
     "chosen",
+    "diverged",
     "paper_mean",
     "paper_std",
     "paper_max",
@@ -53,11 +55,13 @@ def _values(row: str, entry: Entry, column: Column) -> list[object]:
         own.protocol,
         own.complete,
         own.finished,
+        own.num_diverged,
         own.expected,
         *numbers,
         entry.best,
         entry.level,
         " ".join(f"{fold}:{value!r}" for fold, value in own.values.items()),
         " | ".join(choice_text(own.choices)),
+        " | ".join(divergence_text(own.diverged)),
         *([paper.mean, paper.std, paper.highest, paper.lowest] if paper else [None] * 4),
     ]

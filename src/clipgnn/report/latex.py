@@ -1,6 +1,6 @@
 """A table in LaTeX, for the booktabs package."""
 
-from clipgnn.report.layout import NOTHING, Field, Line, headings, lines
+from clipgnn.report.layout import DIVERGED, NOTHING, Field, Line, divergences, headings, lines
 from clipgnn.report.table import Table
 
 _SPECIAL = {
@@ -29,6 +29,7 @@ def render_latex(table: Table) -> str:
         *(_line(line) for line in lines(table)),
         r"\bottomrule",
         r"\end{tabular}",
+        *(rf"\par {escape(f'{DIVERGED} {text}')}" for text in divergences(table)),
         r"\end{table}",
     ]
     return "\n".join(parts) + "\n"

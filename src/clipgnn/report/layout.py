@@ -3,10 +3,13 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from clipgnn.experiments.protocol import Choice, Measurement
+from clipgnn.experiments.protocol import Choice, Divergence, Measurement
 from clipgnn.report.table import Column, Entry, Table
 
 NOTHING = "–"
+
+DIVERGED = "Diverged, and therefore not chosen:"
+"""Stands before the notes on configurations that diverged."""
 
 
 @dataclass(frozen=True)
@@ -63,6 +66,33 @@ def choice_text(choices: tuple[Choice, ...]) -> list[str]:
     return texts
 
 
+def divergences(table: Table) -> list[str]:
+    """A note on each configuration that diverged, to stand under the table."""
+    return [
+        f"{row.name} on {column.dataset}: {text}"
+        for row in table.rows
+        for entry, column in zip(row.entries, table.columns, strict=True)
+        if entry.measurement is not None
+        for text in divergence_text(entry.measurement.diverged)
+    ]
+
+
+def divergence_text(diverged: tuple[Divergence, ...]) -> list[str]:
+    """What diverged, a line for each configuration: its values, the folds, the reason."""
+    texts = []
+    for own in diverged:
+        values = ", ".join(f"{key} {value}" for key, value in own.configuration.items())
+        folds: dict[str, list[int]] = {}
+        for fold, reason in sorted(own.folds.items()):
+            folds.setdefault(reason, []).append(fold)
+        reasons = (
+            f"fold{'s' * (len(those) > 1)} {', '.join(map(str, those))} {reason}"
+            for reason, those in folds.items()
+        )
+        texts.append(f"{values + ': ' if values else ''}{'; '.join(reasons)}")
+    return texts
+
+
 def number(value: float, column: Column) -> str:
     """A score as it is shown: percent with one decimal, or an error with four digits."""
     return f"{100 * value:.1f}" if column.percent else f"{value:.4g}"
@@ -82,8 +112,12 @@ def _ours(entry: Entry, column: Column) -> list[Field]:
     if measurement is None:
         return _nothing(column)
     text = spread(measurement, column) if measurement.values else ""
+    if measurement.complete and not text:
+        text = "diverged"
     if not measurement.complete:
         count = f"incomplete: {measurement.finished} of {measurement.expected} folds"
+        if measurement.diverged:
+            count += f" ({measurement.num_diverged} diverged)"
         text = f"{count}, {text} so far" if text else count
     fields = [Field(text, bold=entry.level, star=entry.best)]
     if column.extremes and measurement.values:

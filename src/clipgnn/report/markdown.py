@@ -1,6 +1,6 @@
 """A table in Markdown, with what was chosen and where the numbers come from."""
 
-from clipgnn.report.layout import Field, choice_text, headings, lines
+from clipgnn.report.layout import DIVERGED, Field, choice_text, divergences, headings, lines
 from clipgnn.report.table import Table
 
 
@@ -15,11 +15,10 @@ def render_markdown(table: Table) -> str:
         _line(names),
         _line([":---"] + ["---:"] * (len(names) - 1)),
         *(_line([_text(field) for field in line.fields]) for line in lines(table)),
-        "",
-        "## What was chosen",
-        "",
-        *_choices(table),
     ]
+    if notes := divergences(table):
+        parts += ["", DIVERGED, "", *(f"- {text}" for text in notes)]
+    parts += ["", "## What was chosen", "", *_choices(table)]
     if table.provenance:
         parts += ["", "## Where the numbers come from", ""]
         parts += [f"- {text}" for text in table.provenance]

@@ -1,4 +1,4 @@
-"""Where the numbers of a table come from: commands, grid, seeds, durations, versions, machines."""
+"""Where the numbers of a table come from: commands, data, grid, seeds, durations, versions."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -28,10 +28,13 @@ def provenance(spec: Spec, store: Store, results: Mapping[str, StoredResult]) ->
         "Commands: " + "; ".join(f"`{command}`" for command in _commands(store)),
         f"Grid: {_grid(spec)}",
         f"Tried: {_tried(spec, results)}",
+        f"Data: {_data(spec)}",
         f"Folds: {spec.folds}, stratified and shuffled with seed 0, split {spec.split}; "
         f"seeds of the networks: {', '.join(map(str, spec.seeds))}",
         f"Trials: {len(own)} of {len(trials)} finished",
     ]
+    if diverged := store.diverged().keys() & {trial.identity for trial in trials}:
+        lines[-1] += f", {len(diverged)} diverged"
     if own:
         seconds = sum(result.seconds for result in own)
         compiled = sum(result.compile_seconds for result in own)
@@ -49,6 +52,11 @@ def provenance(spec: Spec, store: Store, results: Mapping[str, StoredResult]) ->
 
 def _commands(store: Store) -> list[str]:
     return list(dict.fromkeys(plan.command for plan in store.plans() if plan.command)) or ["none"]
+
+
+def _data(spec: Spec) -> str:
+    known = [f"{name} {spec.data[name]}" for name in spec.datasets if name in spec.data]
+    return f"{', '.join(known) or 'not loaded yet'} (fingerprints of the content)"
 
 
 def _grid(spec: Spec) -> str:

@@ -129,19 +129,15 @@ def make_table(
 
 
 def _marked(entries: Sequence[Entry], maximize: bool) -> list[Entry]:
-    """A column with its best marked; what is incomplete does not compete."""
-    whole = [
-        entry.measurement
-        for entry in entries
-        if entry.measurement is not None and entry.measurement.complete
-    ]
+    """A column with its best marked; what is incomplete or has no number does not compete."""
+    whole = [own for entry in entries if (own := entry.measurement) and own.complete and own.values]
     if not whole:
         return list(entries)
     best = (max if maximize else min)(whole, key=lambda measurement: measurement.mean)
     marked = []
     for entry in entries:
         own = entry.measurement
-        if own is None or not own.complete:
+        if own not in whole:
             marked.append(entry)
             continue
         equal = abs(own.mean - best.mean) < 1e-9

@@ -5,7 +5,7 @@ from rich.console import Group
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from clipgnn.report.layout import Field, headings, lines
+from clipgnn.report.layout import DIVERGED, Field, divergences, headings, lines
 from clipgnn.report.table import Table
 
 
@@ -17,7 +17,8 @@ def render_terminal(table: Table) -> Group:
     for line in lines(table):
         style = "" if line.ours else "dim"
         shown.add_row(*(_text(field) for field in line.fields), style=style)
-    notes = [Text(table.caption), *(Text(text, style="dim") for text in table.provenance)]
+    notes = [Text(f"{DIVERGED} {text}") for text in divergences(table)]
+    notes += [Text(table.caption), *(Text(text, style="dim") for text in table.provenance)]
     return Group(shown, *notes)
 
 

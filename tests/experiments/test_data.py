@@ -1,0 +1,117 @@
+"""Trials name the data they are trained on, and are trained on no other."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from clipgnn.errors import DatasetFileError, DatasetNotFoundError, InvalidParameterError
+from clipgnn.experiments.data import fingerprint_of, fingerprints, load
+from clipgnn.experiments.executors.in_process import InProcessExecutor
+from clipgnn.experiments.reading import parse_spec
+from clipgnn.experiments.run import run_experiment
+from clipgnn.experiments.store import Store
+from clipgnn.experiments.trial import run_trials
+from clipgnn.graphs.properties import circular_skip_links
+
+
+@pytest.fixture(autouse=True)
+def data(tmp_path, monkeypatch):
+    monkeypatch.setenv("CLIPGNN_DATA", str(tmp_path / "data"))
+    monkeypatch.setattr("clipgnn.graphs.tu._fetch", lambda name, root: missing(root / name))
+    load.cache_clear()
+    return tmp_path / "data"
+
+
+def missing(path: Path) -> None:
+    raise FileNotFoundError(path)
+
+
+def write_paths(folder: Path, nodes: int = 3, graphs: int = 8) -> None:
+    """Paths and, for the other class, cycles of some nodes in the TU layout."""
+    folder.mkdir(parents=True, exist_ok=True)
+    name, edges = folder.name, []
+    for graph in range(graphs):
+        first = graph * nodes + 1
+        pairs = [(first + node, first + node + 1) for node in range(nodes - 1)]
+        if graph % 2:
+            pairs.append((first, first + nodes - 1))
+        edges += [f"{a}, {b}\n{b}, {a}" for a, b in pairs]
+    (folder / f"{name}_A.txt").write_text("\n".join(edges) + "\n")
+    indicator = "".join(f"{graph + 1}\n" * nodes for graph in range(graphs))
+    (folder / f"{name}_graph_indicator.txt").write_text(indicator)
+    (folder / f"{name}_graph_labels.txt").write_text("1\n2\n" * (graphs // 2))
+
+
+def own_spec(model="wl"):
+    content = {"datasets": ["tu:OWN"], "folds": 2, "models": [{"model": model}]}
+    return parse_spec(content, "own", "own.toml")
+
+
+def test_the_prefix_always_means_a_folder(data):
+    with pytest.raises(DatasetNotFoundError, match="The data set 'csl' is not in"):
+        fingerprint_of("tu:csl")
+    write_paths(data / "csl")
+    assert len(load("tu:csl", "")) == 8
+    assert len(load("csl", "")) == 150
+    assert fingerprint_of("csl") == circular_skip_links(0).fingerprint != fingerprint_of("tu:csl")
+
+
+def test_replaced_files_are_other_data(data):
+    write_paths(data / "OWN")
+    before = fingerprint_of("tu:OWN")
+    write_paths(data / "OWN")
+    assert fingerprint_of("tu:OWN") == before
+    write_paths(data / "OWN", nodes=4)
+    assert fingerprint_of("tu:OWN") != before
+
+
+def test_the_folder_of_the_files_does_not_matter(data):
+    write_paths(data / "OWN")
+    before = fingerprint_of("tu:OWN")
+    (data / "OWN").rename(data / "raw")
+    (data / "OWN").mkdir()
+    (data / "raw").rename(data / "OWN" / "raw")
+    assert fingerprint_of("tu:OWN") == before
+
+
+def test_a_run_that_is_continued_needs_the_same_data(data):
+    write_paths(data / "OWN")
+    before = fingerprints(["tu:OWN"], {})
+    assert fingerprints(["tu:OWN"], before) == before
+    write_paths(data / "OWN", nodes=4)
+    after = fingerprint_of("tu:OWN")
+    message = rf"'tu:OWN' must have the fingerprint {before['tu:OWN']}, .* Got {after}\."
+    with pytest.raises(DatasetFileError, match=message):
+        fingerprints(["tu:OWN"], before)
+
+
+def test_a_worker_with_other_data_fails_and_names_both(data):
+    write_paths(data / "OWN")
+    spec = replace(own_spec(), data=fingerprints(["tu:OWN"], {}))
+    before = spec.data["tu:OWN"]
+    write_paths(data / "OWN", nodes=4)
+    message = rf"fingerprint {before}, .* Got {fingerprint_of('tu:OWN')}\. Every machine"
+    with pytest.raises(DatasetFileError, match=message):
+        run_trials(spec.trials())
+
+
+def test_nothing_is_reused_after_the_files_were_replaced(data, tmp_path):
+    finished = []
+    with Store(tmp_path / "own.sqlite", create=True) as store:
+        for nodes in (3, 4, 3):
+            write_paths(data / "OWN", nodes)
+            spec = replace(own_spec(), data=fingerprints(["tu:OWN"], {}))
+            progress = run_experiment(spec, store, InProcessExecutor(run_trials))
+            assert (progress.finished, progress.failed) == (2, 0)
+            finished.append(progress.reused)
+            assert store.plans()[-1].data == spec.data
+    assert finished == [0, 0, 2]  # and the first data are recognized when they are back
+
+
+def test_a_run_needs_to_know_its_data(tmp_path):
+    with (
+        Store(tmp_path / "own.sqlite", create=True) as store,
+        pytest.raises(InvalidParameterError, match="Got none for tu:OWN"),
+    ):
+        run_experiment(own_spec(), store, InProcessExecutor(run_trials))
