@@ -15,6 +15,7 @@ from clipgnn.errors import (
     ModelFileError,
     StoreError,
     TooManyColoringsError,
+    UnsupportedTransformError,
 )
 
 if TYPE_CHECKING:
@@ -59,6 +60,7 @@ __all__ = [
     "Split",
     "StoreError",
     "TooManyColoringsError",
+    "UnsupportedTransformError",
     "__version__",
     "all_colorings",
     "bipartiteness",

@@ -28,6 +28,10 @@ class InvalidParameterError(ClipGNNError, ValueError):
     """A parameter of a model or function has a value it cannot have."""
 
 
+class UnsupportedTransformError(ClipGNNError, NotImplementedError):
+    """A transform of torch, such as `torch.func.vmap`, that a model does not support."""
+
+
 class ModelFileError(ClipGNNError, ValueError):
     """A file is not a model saved by clipgnn, or is damaged."""
 
