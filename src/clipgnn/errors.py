@@ -36,6 +36,10 @@ class ModelFileError(ClipGNNError, ValueError):
     """A file is not a model saved by clipgnn, or is damaged."""
 
 
+class OutputError(ClipGNNError, OSError):
+    """A file cannot be written; an earlier file of that name is unchanged."""
+
+
 class DatasetNotFoundError(ClipGNNError, FileNotFoundError):
     """A data set is not where it was looked for, and could not be downloaded either."""
 

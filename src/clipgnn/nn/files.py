@@ -16,35 +16,28 @@ from torch import Tensor, nn
 from clipgnn.errors import InvalidParameterError, ModelFileError
 from clipgnn.nn.clip import CLIP
 from clipgnn.nn.config import CLIPConfig
+from clipgnn.writing import write_file
 
 _FORMAT = "clipgnn.CLIP/1"
 
 
 def save(model: nn.Module, path: str | os.PathLike[str]) -> None:
-    """Write a model to one file, whole or not at all.
+    """Write a model to one file, as a whole or not at all.
 
     Args:
         model: the model, compiled or not; its device does not matter.
-        path: the file, by custom named `….safetensors`. One that is there is replaced.
+        path: the file, usually named `….safetensors`. An existing one is replaced.
 
     Raises:
         InvalidParameterError: if it is not a CLIP model.
+        OutputError: if the file cannot be written. An earlier file is then unchanged.
     """
     model = getattr(model, "_orig_mod", model)  # what torch.compile wraps
     if not isinstance(model, CLIP):
         raise InvalidParameterError(f"Only CLIP models can be saved. Got {type(model).__name__}.")
     tensors = {name: value.detach().cpu() for name, value in model.state_dict().items()}
     metadata = {"format": _FORMAT, "config": json.dumps(asdict(model.config))}
-    target = Path(path)
-    partial = target.with_name(f"{target.name}.{os.getpid()}.partial")
-    try:
-        with partial.open("wb") as file:
-            file.write(to_bytes(tensors, metadata))
-            file.flush()
-            os.fsync(file.fileno())
-        partial.replace(target)
-    finally:
-        partial.unlink(missing_ok=True)
+    write_file(path, to_bytes(tensors, metadata))
 
 
 def load(path: str | os.PathLike[str]) -> CLIP:
