@@ -205,8 +205,9 @@ def test_weights_may_change_after_the_backward_pass() -> None:
 @both_rows
 @both_modes
 @pytest.mark.parametrize("parameters", [{}, {"norm": None}, {"num_members": 2}])
+@pytest.mark.parametrize("device", ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)])
 def test_autocast(
-    at_once: int | None, method: str, training: bool, parameters: dict[str, Any]
+    at_once: int | None, method: str, training: bool, parameters: dict[str, Any], device: str
 ) -> None:
     """Outputs and gradients agree with those in float32 to the precision of bfloat16."""
     found = []
@@ -219,7 +220,9 @@ def test_autocast(
             dtype=torch.float32,
             **parameters,
         )
-        with torch.autocast("cpu", torch.bfloat16, enabled=enabled):
+        model.to(device)
+        arguments = {name: value.to(device) for name, value in arguments.items()}
+        with torch.autocast(device, torch.bfloat16, enabled=enabled):
             output = getattr(model, method)(**arguments)
         (output.float() ** 2).sum().backward()
         gradients = [p.grad.flatten() for p in model.layers.parameters() if p.grad is not None]
