@@ -1,6 +1,7 @@
 """CLIP, the Colored Local Iterative Procedure: Eqs. (5) and (9)."""
 
 from dataclasses import asdict
+from functools import partial
 from itertools import chain
 from typing import Literal
 
@@ -280,12 +281,7 @@ class CLIP(Members):
         per_node: bool = False,
     ) -> GraphFeatures:
         """The maximum over colorings, of graphs' sums or of nodes: `[members, rows, channels]`."""
-
-        def run(part: GraphBatch, colors: Colorings | None, moments: Moments | None) -> Tensor:
-            hidden = self._propagate(part, colors, moments)
-            rows = each_node(hidden) if per_node else sum_nodes(hidden, part.membership())
-            return rows.flatten(0, 1)
-
+        run = partial(self._rows, per_node=per_node)
         weight = self.readout.first.weight
         memory = Memory(self.config, weight.device.type, weight.element_size())
         learning = torch.is_grad_enabled() or self.training
@@ -308,6 +304,19 @@ class CLIP(Members):
                 winners_at_once=memory.colorings_with_gradients(graphs),
             )
         return best.view(self.config.num_members, -1, self.config.hidden_channels)
+
+    def _rows(
+        self,
+        graphs: GraphBatch,
+        colorings: Colorings | None,
+        moments: Moments | None,
+        *,
+        per_node: bool,
+    ) -> Tensor:
+        """What the maximum is taken over: `[members * rows, colorings, channels]`."""
+        hidden = self._propagate(graphs, colorings, moments)
+        rows = each_node(hidden) if per_node else sum_nodes(hidden, graphs.membership())
+        return rows.flatten(0, 1)
 
     def _propagate(
         self,
