@@ -6,7 +6,6 @@ import sys
 from pathlib import Path
 
 import pytest
-from torch_geometric.datasets import TUDataset
 
 from clipgnn import cli
 
@@ -20,10 +19,10 @@ PAPER = [
 def away_from_the_users_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CLIPGNN_DATA", str(tmp_path / "data"))
 
-    def refuse(self: TUDataset) -> None:
+    def refuse(*_: object) -> None:
         raise ConnectionError("no network")
 
-    monkeypatch.setattr(TUDataset, "download", refuse)
+    monkeypatch.setattr("clipgnn.graphs.tu.download_tu", refuse)
 
 
 def run(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:

@@ -48,7 +48,7 @@ def test_message_passing_stays_at_chance_and_colors_do_not() -> None:
     ("arguments", "said"),
     [
         (("--output", "picture.gif"), "must end in .png, .pdf or .svg"),
-        (("--output", "nowhere/picture.png"), "must lie in a folder"),
+        (("--output", "nowhere/picture.png"), "Create its folder first"),
         (("--epochs", "0"), "--epochs"),
     ],
 )

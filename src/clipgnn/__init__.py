@@ -13,8 +13,10 @@ from clipgnn.errors import (
     InvalidSpecError,
     MissingDependencyError,
     ModelFileError,
+    OutputError,
     StoreError,
     TooManyColoringsError,
+    UnsupportedTransformError,
 )
 
 if TYPE_CHECKING:
@@ -54,11 +56,13 @@ __all__ = [
     "MissingDependencyError",
     "ModelFileError",
     "ModelSpec",
+    "OutputError",
     "PackedGraphs",
     "Recipe",
     "Split",
     "StoreError",
     "TooManyColoringsError",
+    "UnsupportedTransformError",
     "__version__",
     "all_colorings",
     "bipartiteness",

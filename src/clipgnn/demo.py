@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ from torch.nn import functional
 from clipgnn.graphs.folds import stratified_folds
 from clipgnn.graphs.properties import circular_skip_links
 from clipgnn.nn import CLIP
+from clipgnn.writing import write_file
 
 if TYPE_CHECKING:
     Graph = nx.Graph[Any]  # generic in its type stubs only
@@ -120,7 +122,11 @@ def learn_circular_skip_links(num_colorings: int, *, epochs: int, seed: int = 0)
 
 
 def draw(pair: Pair, curves: list[Curve], path: Path) -> None:
-    """The pair above, the learning curves below, as one picture."""
+    """Draw the pair above and the learning curves below, in one picture.
+
+    Raises:
+        OutputError: if the file cannot be written.
+    """
     figure = Figure(figsize=(9, 7), layout="constrained")
     axes = figure.subplot_mosaic(
         [["first", "second"], ["curves", "curves"]], height_ratios=[1, 1.2]
@@ -133,7 +139,9 @@ def draw(pair: Pair, curves: list[Curve], path: Path) -> None:
     for axis, name, graph in zip(("first", "second"), pair.names, pair.graphs, strict=True):
         _draw_graph(axes[axis], name, graph)
     _draw_curves(axes["curves"], curves)
-    figure.savefig(path, dpi=130)
+    picture = BytesIO()
+    figure.savefig(picture, format=path.suffix[1:].lower(), dpi=130)
+    write_file(path, picture.getvalue())
 
 
 def _draw_graph(axis: Axes, name: str, graph: Graph) -> None:

@@ -28,8 +28,16 @@ class InvalidParameterError(ClipGNNError, ValueError):
     """A parameter of a model or function has a value it cannot have."""
 
 
+class UnsupportedTransformError(ClipGNNError, NotImplementedError):
+    """A transform of torch, such as `torch.func.vmap`, that a model does not support."""
+
+
 class ModelFileError(ClipGNNError, ValueError):
     """A file is not a model saved by clipgnn, or is damaged."""
+
+
+class OutputError(ClipGNNError, OSError):
+    """A file cannot be written; an earlier file of that name is unchanged."""
 
 
 class DatasetNotFoundError(ClipGNNError, FileNotFoundError):

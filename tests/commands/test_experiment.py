@@ -219,7 +219,7 @@ def test_a_trial_that_diverges(call, monkeypatch):
         ((*RUN, "--where", "num_layers=7"), "--where num_layers must be of 1, 2. Got 7"),
         ((*RUN, "--protocol", "fare"), "--protocol must be of gin, fair. Got 'fare'"),
         ((*RUN, "--output", "table.doc"), "--output must end in .md, .csv, .tex"),
-        ((*RUN, "--output", "nowhere/table.md"), "--output must be a file in a folder"),
+        ((*RUN, "--output", "nowhere/table.md"), "Create its folder first"),
         (("run", "small", "--device", "cude"), "--device must be auto, cpu, cuda or cuda:NUMBER"),
         (("run", "small", "--device", "cuda:99"), "--device cuda:99 is not on this machine"),
         (("run", "small", "--executor", "rey"), "Did you mean 'ray'?"),

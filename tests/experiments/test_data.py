@@ -18,7 +18,7 @@ from clipgnn.graphs.properties import circular_skip_links
 @pytest.fixture(autouse=True)
 def data(tmp_path, monkeypatch):
     monkeypatch.setenv("CLIPGNN_DATA", str(tmp_path / "data"))
-    monkeypatch.setattr("clipgnn.graphs.tu._fetch", lambda name, root: missing(root / name))
+    monkeypatch.setattr("clipgnn.graphs.tu.download_tu", lambda name, root: missing(root / name))
     load.cache_clear()
     return tmp_path / "data"
 

@@ -1,7 +1,9 @@
 """Model files that are damaged, foreign or do not fit together: refused, each with its reason."""
 
+import hashlib
 import json
 import struct
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -44,8 +46,8 @@ def truncated(content: bytes, keep: float) -> bytes:
     return content[: int(len(content) * keep)]
 
 
-def flipped(content: bytes, place: int) -> bytes:
-    return content[:place] + bytes([content[place] ^ 0xFF]) + content[place + 1 :]
+def flipped(content: bytes, place: int, bits: int = 0xFF) -> bytes:
+    return content[:place] + bytes([content[place] ^ bits]) + content[place + 1 :]
 
 
 DAMAGES: dict[str, Callable[[bytes], bytes]] = {
@@ -113,34 +115,77 @@ def rewrite(path: Path, change: Callable[[dict[str, Tensor], dict[str, str]], Co
     save_file(tensors, path, metadata)
 
 
+def with_config_text(path: Path, text: str) -> None:
+    """Replace the configuration in a file, with a checksum that is right."""
+    checksum = hashlib.sha256(text.encode()).hexdigest()
+    new = {"config": text, "sha256:config": checksum}
+    rewrite(path, lambda tensors, metadata: (tensors, {**metadata, **new}))
+
+
 def with_config(path: Path, **values: Any) -> None:
     """Change the configuration in a file."""
-
-    def change(tensors: dict[str, Tensor], metadata: dict[str, str]) -> Contents:
-        config = {**json.loads(metadata["config"]), **values}
-        return tensors, {**metadata, "config": json.dumps(config)}
-
-    rewrite(path, change)
+    with safe_open(path, framework="pt") as file:
+        config = json.loads(file.metadata()["config"])
+    with_config_text(path, json.dumps({**config, **values}))
 
 
-@pytest.mark.parametrize("metadata", [None, {"format": "pt"}, {"format": "clipgnn.CLIP/2"}])
+@pytest.mark.parametrize("metadata", [None, {"format": "pt"}, {"format": "clipgnn.CLIP/3"}])
 def test_files_of_other_programs_and_newer_formats(
     metadata: dict[str, str] | None, tmp_path: Path
 ) -> None:
     path = tmp_path / "foreign.safetensors"
     save_file({"weight": torch.ones(3)}, path, metadata)
     message = refusal(path)
-    assert "clipgnn.CLIP/1" in message
+    assert "clipgnn.CLIP/2" in message
     assert repr((metadata or {}).get("format")) in message
     assert "another program, or a newer clipgnn" in message
 
 
+def test_files_without_checksums(model_file: Path) -> None:
+    """What an earlier state of clipgnn wrote, before any release."""
+    rewrite(
+        model_file,
+        lambda tensors, metadata: (
+            tensors,
+            {"format": "clipgnn.CLIP/1", "config": metadata["config"]},
+        ),
+    )
+    message = refusal(model_file)
+    assert "no checksums" in message
+    assert "save the model again" in message
+
+
 @pytest.mark.parametrize(
-    "config", ["", "{", "[]", "[1]", "null", "3", '"text"', "{}", '{"in_channels": 2}']
+    ("config", "said"),
+    [
+        ("", "Expecting value"),
+        ("{", "Expecting property name"),
+        ("[]", "must be a JSON object"),
+        ("[1]", "must be a JSON object"),
+        ("null", "must be a JSON object"),
+        ("3", "must be a JSON object"),
+        ('"text"', "must be a JSON object"),
+        ("{}", "'in_channels'"),
+        ('{"in_channels": 2}', "'out_channels'"),
+        ('{"in_channels": 2, "in_channels": 2, "out_channels": 3}', "a key occurs twice"),
+        ('{"in_channels": 2, "out_channels": 3, "dropout": NaN}', "finite. Got NaN"),
+        ('{"in_channels": 2, "out_channels": 3, "dropout": Infinity}', "finite. Got Infinity"),
+        ('{"in_channels": 2, "out_channels": 3, "dropout": 1e999}', "'dropout'"),
+        ('{"in_channels": [2], "out_channels": {"a": {}}}', "'in_channels'"),
+        (f'{{"in_channels": {10**30}, "out_channels": 3}}', "at most 18 digits. Got 31"),
+        (f'{{"in_channels": {"9" * 5000}, "out_channels": 3}}', "at most 18 digits. Got 5000"),
+        (f'{{"in_channels": {"[" * 3000}', "recursion"),
+        ('{"a":' * 1800, "recursion"),
+        (f'{{"in_channels": 2, "out_channels": 3{" " * 10_000}}}', "more than 10000"),
+    ],
 )
-def test_configurations_that_are_none(config: str, model_file: Path) -> None:
-    rewrite(model_file, lambda tensors, metadata: (tensors, {**metadata, "config": config}))
-    assert "configuration" in refusal(model_file)
+@pytest.mark.usefixtures("without_shape_checks")
+def test_configurations_that_are_none(config: str, said: str, model_file: Path) -> None:
+    with_config_text(model_file, config)
+    message = refusal(model_file)
+    assert "configuration" in message
+    assert said in message
+    assert len(message) < 500
 
 
 def test_a_file_without_a_configuration(model_file: Path) -> None:
@@ -185,13 +230,143 @@ def test_values_the_configuration_cannot_have(name: str, value: Any, model_file:
         ("norm", None),
         ("directed", True),
         ("num_members", 2),
-        ("hidden_channels", 10**7),
+        ("graph_channels", 1),
+        ("edge_channels", 1),
     ],
 )
 def test_configurations_of_another_network(name: str, value: Any, model_file: Path) -> None:
-    """Also of one that no machine could hold: it is refused, not built."""
     with_config(model_file, **{name: value})
     assert "must fit its configuration" in refusal(model_file)
+
+
+@pytest.mark.parametrize("value", [100_000, 10**18 - 1])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "num_layers",
+        "in_channels",
+        "out_channels",
+        "hidden_channels",
+        "num_colors",
+        "edge_channels",
+        "graph_channels",
+        "num_members",
+    ],
+)
+def test_configurations_of_networks_that_no_machine_could_hold(
+    name: str, value: int, model_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They are refused at once, and nothing is built, not even without memory."""
+    with_config(model_file, **{name: value})
+    monkeypatch.setattr(CLIP, "from_config", lambda _: pytest.fail("it was built"))
+    message = refusal(model_file)
+    assert f"{name} is {value}. They allow at most" in message
+
+
+def test_tensors_without_elements_allow_no_large_network(model_file: Path) -> None:
+    """Their dimensions can be anything, as they take no memory."""
+    huge = 10**15
+    with_config(model_file, hidden_channels=huge, in_channels=huge)
+    rewrite(
+        model_file,
+        lambda tensors, metadata: ({**tensors, "readout.x": torch.empty(huge, 0)}, metadata),
+    )
+    start = time.perf_counter()
+    refusal(model_file)
+    assert time.perf_counter() - start < 5
+
+
+def test_a_damaged_configuration_is_named(model_file: Path) -> None:
+    content = model_file.read_bytes()
+    assert content.count(b'hidden_channels\\": 4') == 1
+    model_file.write_bytes(content.replace(b'hidden_channels\\": 4', b'hidden_channels\\": 5'))
+    message = refusal(model_file)
+    assert "The configuration does not" in message
+    assert "Restore it from a copy" in message
+
+
+def test_a_damaged_tensor_is_named(model_file: Path) -> None:
+    """Every tensor by its own name, whichever of its bits has changed."""
+    content = model_file.read_bytes()
+    length, header = header_of(content)
+    header.pop("__metadata__")
+    assert len(header) > 10
+    for name, entry in header.items():
+        begin, end = entry["data_offsets"]
+        for place in (begin, end - 1):
+            model_file.write_bytes(flipped(content, 8 + length + place, 0x01))
+            assert f"The tensor {name!r} does not" in refusal(model_file)
+
+
+def test_exchanged_tensors_are_noticed(model_file: Path) -> None:
+    """Two of one shape, whose contents are sound each."""
+
+    def exchange(tensors: dict[str, Tensor], metadata: dict[str, str]) -> Contents:
+        first, second = "layers.0.phi.norm.bias", "layers.0.phi.norm.weight"
+        return {**tensors, first: tensors[second], second: tensors[first]}, metadata
+
+    rewrite(model_file, exchange)
+    assert "layers.0.phi.norm" in refusal(model_file)
+
+
+@pytest.mark.parametrize("change", [{}, {"sha256:readout.second.bias": "0" * 64}])
+def test_missing_and_wrong_checksums(change: dict[str, str], model_file: Path) -> None:
+    def without(tensors: dict[str, Tensor], metadata: dict[str, str]) -> Contents:
+        metadata.pop("sha256:readout.second.bias")
+        return tensors, {**metadata, **change}
+
+    rewrite(model_file, without)
+    assert "The tensor 'readout.second.bias' does not" in refusal(model_file)
+
+
+def assert_flips_are_harmless(path: Path, step: int) -> None:
+    """A flipped bit in each step-th byte: it is refused, or the model is the same."""
+    content = path.read_bytes()
+    expected = load(path)
+    places = range(0, len(content), step)
+    refused = 0
+    for number, place in enumerate(places):
+        path.write_bytes(flipped(content, place, 1 << number % 8))
+        try:
+            found = load(path)
+        except ModelFileError:
+            refused += 1
+            continue
+        assert found.config == expected.config, place
+        state = found.state_dict()
+        assert all(torch.equal(state[n], v) for n, v in expected.state_dict().items()), place
+    assert refused > 0.99 * len(places)
+
+
+def test_some_flipped_bits(model_file: Path) -> None:
+    assert_flips_are_harmless(model_file, 37)
+
+
+@pytest.mark.slow
+def test_flipped_bits_in_every_byte(model_file: Path) -> None:
+    assert_flips_are_harmless(model_file, 1)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_weights_of_half_precision(dtype: torch.dtype, model_file: Path) -> None:
+    save(load(model_file).to(dtype), model_file)
+    assert {value.dtype for value in load(model_file).state_dict().values()} == {dtype}
+
+
+@pytest.mark.parametrize("dtype", [torch.int64, torch.float8_e4m3fn, torch.bool])
+def test_other_dtypes(dtype: torch.dtype, model_file: Path) -> None:
+    rewrite(model_file, lambda tensors, m: ({n: t.to(dtype) for n, t in tensors.items()}, m))
+    assert "must have one dtype of F16, BF16, F32, F64" in refusal(model_file)
+
+
+def test_weights_that_are_not_finite_are_loaded_as_they_are(model_file: Path) -> None:
+    model = load(model_file)
+    with torch.no_grad():
+        model.readout.second.bias[0] = torch.tensor([torch.nan, torch.inf, -torch.inf])
+    save(model, model_file)
+    found = load(model_file).readout.second.bias
+    assert torch.equal(found.isnan(), torch.tensor([[True, False, False]]))
+    assert found[0, 1:].tolist() == [torch.inf, -torch.inf]
 
 
 def missing(tensors: dict[str, Tensor], metadata: dict[str, str]) -> Contents:
@@ -216,7 +391,7 @@ def none_at_all(tensors: dict[str, Tensor], metadata: dict[str, str]) -> Content
         (missing, ["'readout.second.bias'", "[1, 3]", "absent"]),
         (additional, ["'readout.third.bias'", "should be absent"]),
         (of_another_shape, ["'readout.second.bias'", "[1, 3]", "[1, 4]"]),
-        (none_at_all, ["must fit its configuration"]),
+        (none_at_all, ["no tensors"]),
     ],
 )
 def test_weights_that_do_not_fit(change: Any, said: list[str], model_file: Path) -> None:

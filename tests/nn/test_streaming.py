@@ -15,13 +15,14 @@ from tests.nn.examples import (
     random_model,
     without_graph_attributes,
 )
-from torch import Tensor
+from torch import Tensor, nn
 
 from clipgnn.coloring import all_colorings, color_groups, sample_colorings
 from clipgnn.coloring.groups import Partition
 from clipgnn.coloring.stream import AllColorings, ColoringStream, HeldColorings
 from clipgnn.graphs.batch import GraphBatch
 from clipgnn.nn import streaming
+from clipgnn.nn.norm import Moments
 
 CASES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "plain": ({}, {}),
@@ -109,7 +110,7 @@ class Recorder:
         self.colorings: list[int] = []
         self.nodes: list[int] = []
 
-    def __call__(self, batch: GraphBatch, colorings: Tensor) -> Tensor:
+    def __call__(self, batch: GraphBatch, colorings: Tensor, moments: Moments) -> Tensor:
         self.colorings.append(colorings.shape[0])
         self.nodes.append(batch.num_nodes)
         total = torch.zeros(colorings.shape[0], batch.num_graphs, dtype=torch.float64)
@@ -145,10 +146,17 @@ def test_the_maximum_is_over_every_coloring(
 ) -> None:
     batch, run = example(), Recorder()
     stream = make(batch)
-    expected = Recorder()(batch, stream.everything()).amax(1)
+    expected = Recorder()(batch, stream.everything(), {}).amax(1)
     with torch.set_grad_enabled(with_gradients):
         result = streaming.maximum(
-            run, batch, stream, lambda _: size, [], {}, per_node=False, winners_at_once=size
+            run,
+            nn.Module(),
+            batch,
+            stream,
+            lambda _: size,
+            {},
+            per_node=False,
+            winners_at_once=size,
         )
     assert torch.equal(result, expected)
     assert max(run.colorings) <= size
@@ -179,7 +187,14 @@ def test_parts_hold_every_coloring_of_every_graph(size: int) -> None:
 def test_graphs_drop_out_when_their_colorings_are_used_up() -> None:
     batch, run = example(), Recorder()
     streaming.maximum(
-        run, batch, all_stream(batch), lambda _: 2, [], {}, per_node=False, winners_at_once=2
+        run,
+        nn.Module(),
+        batch,
+        all_stream(batch),
+        lambda _: 2,
+        {},
+        per_node=False,
+        winners_at_once=2,
     )
     # All 13 nodes, then the graphs with 24 and 4 colorings, then the one with 24.
     assert run.nodes[: MOST_COLORINGS // 2] == [13, 9] + [4] * 10
@@ -191,10 +206,10 @@ def test_parts_grow_as_graphs_drop_out() -> None:
         stream = all_stream(batch)
         streaming.maximum(
             run,
+            nn.Module(),
             batch,
             stream,
             lambda part: max(1, 40 // part.num_nodes),
-            [],
             {},
             per_node=False,
             winners_at_once=2,

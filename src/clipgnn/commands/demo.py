@@ -8,6 +8,8 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from clipgnn.writing import check_writable
+
 
 def demo(
     output: Annotated[
@@ -61,5 +63,4 @@ def demo(
 def _check_picture(path: Path) -> None:
     if path.suffix.lower() not in (".png", ".pdf", ".svg"):
         raise typer.BadParameter(f"must end in .png, .pdf or .svg. Got {path}.")
-    if not path.parent.is_dir():
-        raise typer.BadParameter(f"must lie in a folder that exists. {path.parent} does not.")
+    check_writable(path)

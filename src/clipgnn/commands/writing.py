@@ -5,7 +5,7 @@ from typing import Literal
 
 from rich.console import Console
 
-from clipgnn.errors import InvalidParameterError
+from clipgnn.errors import InvalidParameterError, OutputError
 from clipgnn.experiments.evaluation import evaluate
 from clipgnn.experiments.spec import Spec
 from clipgnn.experiments.store import Store
@@ -17,6 +17,7 @@ from clipgnn.report import (
     render_markdown,
     render_terminal,
 )
+from clipgnn.writing import check_writable, write_file
 
 FormatName = Literal["terminal", "markdown", "csv", "latex"]
 
@@ -28,17 +29,19 @@ def format_of(name: FormatName | None, output: Path | None) -> FormatName:
     """The format to write: the one that was asked for, or that of the file's ending.
 
     Raises:
-        InvalidParameterError: if the file cannot be written, or does not say what it is to be.
+        InvalidParameterError: if neither the name nor the ending of the file says the format.
+        OutputError: if the file cannot be written.
     """
     if output is None:
         return name or "terminal"
-    if output.is_dir() or not output.absolute().parent.is_dir():
-        raise InvalidParameterError(f"--output must be a file in a folder that is there: {output}.")
+    try:
+        check_writable(output)
+    except OutputError as error:
+        raise OutputError(f"--output {error}") from error
     ending = output.suffix.lower()
     if name is None and ending not in _ENDINGS:
         raise InvalidParameterError(
-            f"--output must end in {', '.join(_ENDINGS)}, or --format say what to write. "
-            f"Got {output}."
+            f"--output must end in {', '.join(_ENDINGS)}, or --format must be given. Got {output}."
         )
     return name or _ENDINGS[ending]
 
@@ -46,7 +49,7 @@ def format_of(name: FormatName | None, output: Path | None) -> FormatName:
 def write_table(
     spec: Spec, store: Store, protocol: str, chosen: FormatName, output: Path | None
 ) -> None:
-    """Write the table of an experiment; a file appears whole or not at all."""
+    """Print the table of an experiment, or write it to a file as a whole or not at all."""
     results = store.results()
     cells = evaluate(spec, results, protocol, store.diverged())
     table = make_table(spec, cells, protocol, provenance(spec, store, results))
@@ -63,9 +66,4 @@ def write_table(
     if output is None:
         print(text, end="")
         return
-    partial = output.with_name(f"{output.name}.partial")
-    try:
-        partial.write_text(text, encoding="utf-8")
-        partial.replace(output)
-    except OSError as error:
-        raise InvalidParameterError(f"--output {output} cannot be written: {error}.") from error
+    write_file(output, text.encode())

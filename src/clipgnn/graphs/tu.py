@@ -2,7 +2,7 @@
 
 import os
 import re
-import tempfile
+from http.client import HTTPException
 from pathlib import Path
 
 import torch
@@ -11,6 +11,7 @@ from torch.nn import functional
 
 from clipgnn.errors import DatasetNotFoundError, InvalidParameterError
 from clipgnn.graphs.packed import PackedGraphs, running_sum
+from clipgnn.graphs.tu_download import download_tu
 from clipgnn.graphs.tu_files import TUFiles
 
 
@@ -58,8 +59,9 @@ def load_tu(
     and classes are numbered from 0 in their order. As PyG does, loops are left out and edges that
     are there twice are taken once.
 
-    Files that are there already are read in place, and nothing is written beside them. Otherwise
-    PyG's `TUDataset` downloads them.
+    Existing files are read in place, and nothing is written beside them. Others are downloaded
+    from the collection into `root/NAME/raw`: over https, at most 1 GiB (2 GiB extracted), and
+    compared with known checksums (MUTAG, PTC_MR, PROTEINS).
 
     Args:
         name: the data set's name in the collection, or that of a folder in the same layout.
@@ -67,11 +69,12 @@ def load_tu(
             the environment variable CLIPGNN_DATA names it, or it is `~/.cache/clipgnn`.
         edge_labels: return edge labels too, one-hot in `edge_attr`.
         node_attributes: put the continuous attributes of nodes before the one-hot labels.
-        download: whether files that are not there may be downloaded.
+        download: whether missing files may be downloaded.
 
     Raises:
         DatasetNotFoundError: if there are no files, and they could not be downloaded.
-        DatasetFileError: if files are missing, damaged or contradict each other.
+        DatasetFileError: if files or the downloaded archive are damaged, unsafe or too large, or
+            files contradict each other.
         InvalidParameterError: if the data set has no edge labels or attributes to return.
     """
     folder = find_tu(name, root)
@@ -79,10 +82,13 @@ def load_tu(
         if not download:
             raise _not_found(name, data_root(root))
         try:
-            folder = _fetch(name, data_root(root))
-        except Exception as error:  # PyG's file systems raise whatever their libraries do
+            # None: another process has put the folder there in the meantime.
+            folder = download_tu(name, data_root(root)) or find_tu(name, root)
+        except (OSError, HTTPException) as error:
             reason = f", and could not be downloaded ({type(error).__name__}: {error})"
             raise _not_found(name, data_root(root), reason) from error
+        if folder is None:
+            raise _not_found(name, data_root(root), ": its folder is there without its files")
     files = TUFiles.read(folder, name, node_attributes=node_attributes, edge_labels=edge_labels)
     # By source, thus graph by graph; an edge that is there twice is one edge with both labels.
     num_graphs, num_nodes = len(files.targets), len(files.graph_of_node)
@@ -151,25 +157,3 @@ def _not_found(name: str, root: Path, reason: str = "") -> DatasetNotFoundError:
         f"others, into {root / name / 'raw'}, or name the folder that holds {name} with root or "
         "the environment variable CLIPGNN_DATA."
     )
-
-
-def _fetch(name: str, root: Path) -> Path:
-    """Let PyG download the files, into a folder that only bears the name once it is complete."""
-    from torch_geometric.datasets import TUDataset
-
-    root.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=f".{name}-", dir=root) as temporary:
-        # Only its download: its constructor would also write pickled files and read them again.
-        dataset = TUDataset.__new__(TUDataset)
-        dataset.root, dataset.name, dataset.cleaned = temporary, name, False
-        dataset.download()
-        if not (Path(temporary) / name / "raw" / f"{name}_A.txt").is_file():
-            raise FileNotFoundError(f"the archive has no file {name}_A.txt")
-        try:
-            (Path(temporary) / name).rename(root / name)
-        except OSError:
-            folder = find_tu(name, root)
-            if folder is None:
-                raise
-            return folder  # another process was faster
-    return root / name / "raw"

@@ -1,12 +1,41 @@
-"""Can this model read this batch? Each way it cannot has its own error."""
+"""Checks that a model can read a batch, with an error for each reason why it cannot."""
+
+from collections.abc import Iterable
 
 import torch
 from torch import Tensor
+from torch.autograd import forward_ad
 
 from clipgnn.coloring.codes import ColorCode
-from clipgnn.errors import InvalidColoringError, InvalidGraphError
+from clipgnn.errors import InvalidColoringError, InvalidGraphError, UnsupportedTransformError
 from clipgnn.graphs.batch import GraphBatch
 from clipgnn.nn.config import CLIPConfig
+
+
+def check_transforms(tensors: Iterable[Tensor | None]) -> None:
+    """No transform is active that the sums over neighbors have no rule for.
+
+    Args:
+        tensors: what the model computes with.
+
+    Raises:
+        UnsupportedTransformError: if one is active.
+    """
+    if torch._C._are_functorch_transforms_active():
+        found = "a call inside torch.func.grad, vjp, jvp, vmap or another transform of torch.func"
+    elif forward_ad._current_level >= 0 and any(
+        forward_ad.unpack_dual(tensor).tangent is not None
+        for tensor in tensors
+        if tensor is not None
+    ):
+        found = "a tensor with a tangent (torch.autograd.forward_ad)"
+    else:
+        return
+    raise UnsupportedTransformError(
+        f"CLIP supports reverse-mode differentiation only. Got {found}. Use torch.autograd.grad "
+        "or backward() (torch.func.functional_call may replace the weights), and num_members "
+        "instead of vmap for several sets of weights."
+    )
 
 
 def check_readable(graphs: GraphBatch, config: CLIPConfig, weight: Tensor) -> None:

@@ -1,6 +1,8 @@
 """CLIP, the Colored Local Iterative Procedure: Eqs. (5) and (9)."""
 
 from dataclasses import asdict
+from functools import partial
+from itertools import chain
 from typing import Literal
 
 import torch
@@ -16,7 +18,12 @@ from clipgnn.graphs.batch import Edges, GraphBatch
 from clipgnn.graphs.padded import PaddedBatch, PaddedEdges
 from clipgnn.nn import streaming
 from clipgnn.nn.aggregation import Aggregation
-from clipgnn.nn.checks import check_colorings, check_graph_attributes, check_readable
+from clipgnn.nn.checks import (
+    check_colorings,
+    check_graph_attributes,
+    check_readable,
+    check_transforms,
+)
 from clipgnn.nn.config import CLIPConfig
 from clipgnn.nn.features import ColoredAttributes, Hidden
 from clipgnn.nn.members import Members
@@ -186,6 +193,7 @@ class CLIP(Members):
             InvalidGraphError: if the tensors are not a batch of graphs this model can read.
             InvalidColoringError: if the colors do not fit the model.
             TooManyColoringsError: if `num_colorings="all"` and a graph has too many.
+            UnsupportedTransformError: inside a transform of `torch.func` or forward-mode AD.
         """
         graphs = self._read(x, edge_index, batch, edge_weight, edge_attr, graph_attr, batch_size)
         check_graph_attributes(graphs.graph_attr, self.config)
@@ -254,8 +262,8 @@ class CLIP(Members):
         r"""The representation of each node, for node-level tasks: :math:`\max_c x^c_{i,T}`.
 
         Args and errors are those of `forward`; graph attributes enter only after it, and are
-        accepted so that both can be called alike. Where colorings are streamed in training, each
-        part is computed anew on the way back.
+        accepted so that both can be called alike. Where colorings are streamed with gradients,
+        the backward pass computes each part again.
 
         Returns:
             `[nodes, hidden_channels]`, or `[members, nodes, hidden_channels]`.
@@ -273,36 +281,42 @@ class CLIP(Members):
         per_node: bool = False,
     ) -> GraphFeatures:
         """The maximum over colorings, of graphs' sums or of nodes: `[members, rows, channels]`."""
-        moments: Moments | None = None
-
-        def run(part: GraphBatch, colors: Colorings | None) -> Tensor:
-            hidden = self._propagate(part, colors, moments)
-            rows = each_node(hidden) if per_node else sum_nodes(hidden, part.membership())
-            return rows.flatten(0, 1)
-
+        run = partial(self._rows, per_node=per_node)
         weight = self.readout.first.weight
         memory = Memory(self.config, weight.device.type, weight.element_size())
         learning = torch.is_grad_enabled() or self.training
         if stream is None:
-            best = run(graphs, None).amax(1)
+            best = run(graphs, None, None).amax(1)
         elif stream.most <= memory.colorings_held(graphs, learning=learning):
-            best = run(graphs, stream.everything()).amax(1)
+            best = run(graphs, stream.everything(), None).amax(1)
         else:
             moments = self._statistics()
             if self.config.norm is not None and not moments:
-                run(graphs, stream.sample(COLORINGS_MEASURED, generator))
-            inputs = [graphs.x, graphs.edges.weight, graphs.edges.attr, *self.layers.parameters()]
+                run(graphs, stream.sample(COLORINGS_MEASURED, generator), moments)
             best = streaming.maximum(
                 run,
+                self.layers,
                 graphs,
                 stream,
                 memory.colorings_in_part,
-                [tensor for tensor in inputs if tensor is not None],
                 moments,
                 per_node=per_node,
                 winners_at_once=memory.colorings_with_gradients(graphs),
             )
         return best.view(self.config.num_members, -1, self.config.hidden_channels)
+
+    def _rows(
+        self,
+        graphs: GraphBatch,
+        colorings: Colorings | None,
+        moments: Moments | None,
+        *,
+        per_node: bool,
+    ) -> Tensor:
+        """What the maximum is taken over: `[members * rows, colorings, channels]`."""
+        hidden = self._propagate(graphs, colorings, moments)
+        rows = each_node(hidden) if per_node else sum_nodes(hidden, graphs.membership())
+        return rows.flatten(0, 1)
 
     def _propagate(
         self,
@@ -342,6 +356,8 @@ class CLIP(Members):
         batch_size: int | None,
     ) -> GraphBatch:
         """The batch, checked against what this model can read, once for each member."""
+        if not torch.compiler.is_compiling():
+            check_transforms(chain([x, edge_weight, edge_attr, graph_attr], self.parameters()))
         graphs = GraphBatch.from_tensors(
             x, edge_index, batch, edge_weight, edge_attr, graph_attr, batch_size
         )

@@ -47,7 +47,9 @@ def affine(
 ) -> Float[Tensor, "members rows out_channels"]:
     """`x @ weight + bias`, member by member; or `x @ weight + plus`."""
     added = plus if bias is None else bias[:, None]
-    if x.is_cuda and x.shape[1] % _SPLIT == 0:
+    # Autocast must be able to choose the dtype, so it gets torch's own product.
+    split = x.is_cuda and x.shape[1] % _SPLIT == 0 and not torch.is_autocast_enabled("cuda")
+    if split:
         product: Tensor = _SplitProduct.apply(x, weight)  # type: ignore[no-untyped-call]
         return product if added is None else product + added
     return torch.bmm(x, weight) if added is None else torch.baddbmm(added, x, weight)

@@ -1,5 +1,6 @@
 """The 2-layer MLPs φ and ψ: Linear, normalisation, activation, Linear."""
 
+import torch
 from torch import Tensor, nn
 
 from clipgnn.nn.activation import activation_named
@@ -47,5 +48,7 @@ class MLP(nn.Module):
     ) -> MemberRows:
         """Normalisation and activation of what the first map returned; see `BatchNorm`."""
         if self.norm is not None:
+            # Under autocast rows have a lower precision than statistics, which need the higher one.
+            x = x.to(torch.promote_types(x.dtype, self.norm.weight.dtype))
             x = self.norm(x, moments, real)
         return self.activation(x)

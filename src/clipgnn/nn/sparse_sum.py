@@ -85,3 +85,7 @@ def _backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
 
 
 torch.library.register_autograd("clipgnn::sparse_sum", _backward, setup_context=_setup_context)
+
+# Under autocast, sums are computed in float32, as torch's own are.
+for _device_type in ("cpu", "cuda"):
+    torch.library.register_autocast("clipgnn::sparse_sum", _device_type, torch.float32)

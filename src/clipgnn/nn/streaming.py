@@ -1,27 +1,32 @@
-"""The maximum over colorings when they are too many to hold: a part at a time.
+"""The maximum over colorings that are too many to hold: one part at a time.
 
-It is a running maximum. With gradients, a first pass without them finds, for each graph and
-channel, the coloring that wins; a second pass runs the winners alone, and through them the gradient
-of the maximum flows, whose cost no longer depends on how many colorings there are.
+Without gradients it is a running maximum. With gradients, a first pass without them finds the
+winning coloring of each graph and channel; a second pass runs the winners alone, and the gradient
+of the maximum flows through them, at a cost that does not depend on the number of colorings. Where
+the winners are too many as well, the backward pass computes every part again.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
 from typing import Any
 
 import torch
-from torch import Tensor
-from torch.autograd.function import once_differentiable
+from torch import Tensor, nn
+from torch.func import functional_call
 
 from clipgnn.coloring.stream import ColoringStream, HeldColorings
+from clipgnn.errors import UnsupportedTransformError
 from clipgnn.graphs.batch import GraphBatch
 from clipgnn.nn.norm import Moments
 from clipgnn.shapes import Colorings
 
-Run = Callable[[GraphBatch, Colorings], Tensor]
-"""A network on a batch under some colorings: `[rows, colorings, channels]`, a row for each graph
-(or each node)."""
+Run = Callable[[GraphBatch, Colorings, Moments], Tensor]
+"""A network on a batch under some colorings, with the statistics that its normalization uses:
+`[rows, colorings, channels]`, one row per graph (or per node)."""
+
+AtOnce = Callable[[GraphBatch], int]
+"""How many colorings of a batch to take at a time."""
 
 
 @dataclass(frozen=True)
@@ -39,10 +44,8 @@ class Part:
     colorings: Colorings
 
 
-def parts(
-    batch: GraphBatch, stream: ColoringStream, at_once: Callable[[GraphBatch], int]
-) -> Iterator[Part]:
-    """All colorings of all graphs; graphs whose colorings are used up drop out.
+def parts(batch: GraphBatch, stream: ColoringStream, at_once: AtOnce) -> Iterator[Part]:
+    """All colorings of all graphs; graphs whose colorings are used up are left out.
 
     Args:
         batch: the graphs.
@@ -62,12 +65,40 @@ def parts(
         start = stop
 
 
+@dataclass(frozen=True)
+class _Inputs:
+    """Every tensor that a run depends on, apart from the colorings."""
+
+    batch: GraphBatch
+    moments: Moments
+    weights: dict[str, Tensor]
+
+    def tensors(self) -> list[Tensor | None]:
+        """The tensors in a fixed order."""
+        edges = self.batch.edges
+        moments = [tensor for pair in self.moments.values() for tensor in pair]
+        graphs = [self.batch.x, self.batch.graph_of_node, edges.weight, edges.attr]
+        return [*graphs, *moments, *self.weights.values()]
+
+    def replaced(self, tensors: Sequence[Any]) -> "_Inputs":
+        """The same inputs with other tensors, in the order of `tensors`."""
+        x, graph_of_node, weight, attr, *others = tensors
+        count = 2 * len(self.moments)
+        edges = replace(self.batch.edges, weight=weight, attr=attr)
+        pairs = zip(others[:count:2], others[1:count:2], strict=True)
+        return _Inputs(
+            replace(self.batch, x=x, graph_of_node=graph_of_node, edges=edges),
+            dict(zip(self.moments, pairs, strict=True)),
+            dict(zip(self.weights, others[count:], strict=True)),
+        )
+
+
 def maximum(
     run: Run,
+    network: nn.Module,
     batch: GraphBatch,
     stream: ColoringStream,
-    at_once: Callable[[GraphBatch], int],
-    inputs: Sequence[Tensor],
+    at_once: AtOnce,
     moments: Moments,
     *,
     per_node: bool,
@@ -76,101 +107,143 @@ def maximum(
     """The maximum over all colorings, `[rows, channels]`, in bounded memory.
 
     Args:
-        run: the network.
+        run: what to compute for a part of the colorings.
+        network: the module with all weights that `run` uses.
         batch: the graphs.
         stream: their colorings.
         at_once: how many colorings of a batch to take at a time.
-        inputs: all tensors `run` depends on that may need a gradient, but for the moments.
-        moments: the statistics it uses.
-        per_node: whether a row is a node. Nodes have too many winning colorings for a pass of
-            their own: with gradients, all parts are computed anew on the way back instead.
+        moments: the statistics that `run` uses.
+        per_node: whether a row is a node. Nodes have too many winning colorings for a separate
+            pass: with gradients, the backward pass computes every part again instead.
         winners_at_once: how many winning colorings may be held with their gradients.
     """
+    autocast = _Autocast.current(batch.x.device.type)
     if torch.is_grad_enabled() and not per_node:
-        winning = _winners(run, batch, parts(batch, stream, at_once))
+        with torch.no_grad(), autocast.restored():
+            winning = _winners(run, batch, moments, parts(batch, stream, at_once))
         stream = HeldColorings(winning, batch.graph_of_node, batch.num_graphs)
         if stream.most <= winners_at_once:
-            return run(batch, winning).amax(1)
-    graphs = torch.arange(batch.num_graphs, device=batch.graph_of_node.device)
-    program = _Program(
-        run=run,
-        parts=lambda: parts(batch, stream, at_once),
-        graph_of_row=batch.graph_of_node if per_node else graphs,
-        inputs=[tensor for tensor in inputs if tensor.requires_grad],
-        moments=moments,
-    )
-    flat = [tensor for pair in program.moments.values() for tensor in pair]
-    return _PartwiseMaximum.apply(program, *flat, *program.inputs)  # type: ignore[no-untyped-call]
+            return run(batch, winning, moments).amax(1)
+    module = _RunModule(run, network)
+    inputs = _Inputs(batch, moments, dict(module.named_parameters()))
+    program = _Program(module, inputs, stream, at_once, per_node, autocast)
+    return _PartwiseMaximum.apply(program, *inputs.tensors())  # type: ignore[no-untyped-call]
+
+
+class _RunModule(nn.Module):
+    """A run as a module, so that `functional_call` can replace the weights of its network."""
+
+    def __init__(self, run: Run, network: nn.Module) -> None:
+        super().__init__()
+        self.run = run
+        self.network = network
+
+    def forward(self, batch: GraphBatch, colorings: Colorings, moments: Moments) -> Tensor:
+        return self.run(batch, colorings, moments)
+
+
+@dataclass(frozen=True)
+class _Autocast:
+    """The state of `torch.autocast` during the forward pass, for passes that repeat it."""
+
+    device_type: str
+    enabled: bool
+    dtype: torch.dtype
+
+    @classmethod
+    def current(cls, device_type: str) -> "_Autocast":
+        """The present state."""
+        enabled = torch.is_autocast_enabled(device_type)
+        return cls(device_type, enabled, torch.get_autocast_dtype(device_type))
+
+    def restored(self) -> torch.autocast:
+        """A context with this state, in which no cast weights are cached.
+
+        A weight that is cast without gradients must not be used where gradients are needed.
+        """
+        return torch.autocast(self.device_type, self.dtype, self.enabled, cache_enabled=False)
 
 
 @dataclass(frozen=True)
 class _Program:
-    """What to compute part by part, forth and, with gradients, back."""
+    """What the forward and the backward pass of `_PartwiseMaximum` compute part by part."""
 
-    run: Run
-    parts: Callable[[], Iterator[Part]]
-    graph_of_row: Tensor
-    inputs: list[Tensor]
-    moments: Moments
+    module: _RunModule
+    inputs: _Inputs
+    stream: ColoringStream
+    at_once: AtOnce
+    per_node: bool
+    autocast: _Autocast
 
-    def rows(self, part: Part) -> Tensor:
-        """The rows of the result that a part speaks of."""
-        return part.graphs[self.graph_of_row]
+    def parts(self, batch: GraphBatch) -> Iterator[tuple[int, Part, Tensor]]:
+        """Each part with its number and a mask of the rows that it contributes to."""
+        for number, part in enumerate(parts(batch, self.stream, self.at_once)):
+            rows = part.graphs[batch.graph_of_node] if self.per_node else part.graphs
+            yield number, part, rows
 
 
 class _PartwiseMaximum(torch.autograd.Function):
-    """A running maximum that keeps nothing of its parts: the way back computes them anew."""
+    """A running maximum that stores nothing of its parts: the backward pass computes them again.
+
+    All tensors of the program are arguments and are saved as such. So the backward pass computes
+    with the weights of the forward pass, also where `torch.func.functional_call` has replaced
+    them, and torch refuses tensors that were modified in place since.
+    """
 
     @staticmethod
-    def forward(ctx: Any, program: _Program, *inputs: Tensor) -> Tensor:
+    def forward(ctx: Any, program: _Program, *tensors: Tensor | None) -> Tensor:
         best = winner = torch.empty(0)
-        for number, part in enumerate(program.parts()):
-            value = program.run(part.batch, part.colorings).amax(1)
-            rows = program.rows(part)
-            if number == 0:
-                best = value.new_full((rows.numel(), value.shape[1]), -inf)
-                winner = torch.zeros_like(best, dtype=torch.int32)
-            better = value > best[rows]
-            best[rows] = torch.where(better, value, best[rows])
-            winner[rows] = torch.where(better, number, winner[rows])
+        with program.autocast.restored():
+            for number, part, rows in program.parts(program.inputs.batch):
+                moments = program.inputs.moments
+                value = program.module(part.batch, part.colorings, moments).amax(1)
+                if number == 0:
+                    best = value.new_full((rows.numel(), value.shape[1]), -inf)
+                    winner = torch.zeros_like(best, dtype=torch.int32)
+                better = _exceeds(value, best[rows])
+                best[rows] = torch.where(better, value, best[rows])
+                winner[rows] = torch.where(better, number, winner[rows])
         ctx.program = program
-        ctx.save_for_backward(winner)
+        ctx.save_for_backward(winner, *tensors)
         return best
 
     @staticmethod
-    @once_differentiable
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+        if torch.is_grad_enabled():
+            # once_differentiable would give derivatives of zero to torch.autograd.grad.
+            raise UnsupportedTransformError(
+                "A maximum over streamed colorings can be differentiated once. Got "
+                "create_graph=True. For second derivatives set colorings_at_once to the number "
+                "of colorings, so that none are streamed."
+            )
         program: _Program = ctx.program
-        (winner,) = ctx.saved_tensors
-        measured = dict(program.moments)
-        alone = {
-            norm: (mean.detach().requires_grad_(), variance.detach().requires_grad_())
-            for norm, (mean, variance) in measured.items()
-        }
-        inputs = [tensor for pair in alone.values() for tensor in pair] + program.inputs
-        totals = [torch.zeros_like(tensor) for tensor in inputs]
-        program.moments.update(alone)
-        try:
-            with torch.enable_grad():
-                for number, part in enumerate(program.parts()):
-                    rows = program.rows(part)
-                    won = torch.where(winner[rows] == number, grad[rows], 0)
-                    value = program.run(part.batch, part.colorings).amax(1)
-                    # Parts may share a smaller batch, whose making must stay differentiable.
-                    found = torch.autograd.grad(
-                        value, inputs, won, allow_unused=True, retain_graph=True
-                    )
-                    del value
-                    for total, gradient in zip(totals, found, strict=True):
-                        if gradient is not None:
-                            total += gradient
-        finally:
-            program.moments.update(measured)
-        return None, *totals
+        winner, *saved = ctx.saved_tensors
+        leaves = [
+            None if tensor is None else tensor.detach().requires_grad_(needed)
+            for tensor, needed in zip(saved, ctx.needs_input_grad[1:], strict=True)
+        ]
+        wanted = [leaf for leaf in leaves if leaf is not None and leaf.requires_grad]
+        totals = [torch.zeros_like(leaf) for leaf in wanted]
+        inputs = program.inputs.replaced(leaves)
+        with torch.enable_grad():
+            for number, part, rows in program.parts(inputs.batch):
+                won = torch.where(winner[rows] == number, grad[rows], 0)
+                arguments = (part.batch, part.colorings, inputs.moments)
+                with program.autocast.restored():
+                    value = functional_call(program.module, inputs.weights, arguments).amax(1)
+                # Parts may share a subset of the batch, so its graph is kept.
+                found = torch.autograd.grad(
+                    value, wanted, won, allow_unused=True, retain_graph=True
+                )
+                del value
+                for total, gradient in zip(totals, found, strict=True):
+                    if gradient is not None:
+                        total += gradient
+        remaining = iter(totals)
+        return None, *(next(remaining) if needed else None for needed in ctx.needs_input_grad[1:])
 
 
-@torch.no_grad()
-def _winners(run: Run, batch: GraphBatch, all_parts: Iterator[Part]) -> Colorings:
+def _winners(run: Run, batch: GraphBatch, moments: Moments, all_parts: Iterator[Part]) -> Colorings:
     """For each channel, the coloring under which each graph attains its maximum.
 
     Returns:
@@ -178,14 +251,19 @@ def _winners(run: Run, batch: GraphBatch, all_parts: Iterator[Part]) -> Coloring
     """
     best = winning = torch.empty(0)
     for part in all_parts:
-        value, place = run(part.batch, part.colorings).max(1)
+        value, place = run(part.batch, part.colorings, moments).max(1)
         if best.numel() == 0:
             best = torch.full_like(value, -inf)
             winning = part.colorings[:1].repeat(value.shape[1], 1)
-        better = value > best[part.graphs]
+        better = _exceeds(value, best[part.graphs])
         best[part.graphs] = torch.where(better, value, best[part.graphs])
         graph_of_node = part.batch.graph_of_node
         candidate = part.colorings.gather(0, place[graph_of_node].t())
         nodes = part.graphs[batch.graph_of_node]
         winning[:, nodes] = torch.where(better[graph_of_node].t(), candidate, winning[:, nodes])
     return winning
+
+
+def _exceeds(value: Tensor, best: Tensor) -> Tensor:
+    """Where a value replaces the best so far. NaN does, as in `torch.maximum`, and then stays."""
+    return (value > best) | value.isnan()

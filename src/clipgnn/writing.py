@@ -1,0 +1,134 @@
+"""Writing a file as a whole or not at all."""
+
+import os
+import re
+import secrets
+import stat
+from contextlib import suppress
+from errno import EISDIR, ELOOP, ENOENT, ENOSPC, ENOTBLK, ENOTDIR
+from pathlib import Path
+
+from clipgnn.errors import OutputError
+
+_MOST_LINKS = 40
+"""Symbolic links in a row that Linux follows, too."""
+
+_FIXES = {
+    EISDIR: "Name a file inside it.",
+    ENOENT: "Create its folder first.",
+    ENOTDIR: "Create its folder first.",
+    ENOSPC: "Free some space, or name a file on another disk.",
+}
+
+
+def write_file(path: str | os.PathLike[str], content: bytes) -> None:
+    """Write a file as a whole or not at all.
+
+    A regular file is replaced in one step by a complete one with the same permissions; if anything
+    fails before, it is unchanged and no temporary file remains. A symbolic link stays, and the
+    file that it points to is replaced. A character device, a pipe or an open descriptor such as
+    `/dev/stdout` is never replaced: the content is written to it.
+
+    Args:
+        path: the file.
+        content: everything that it shall contain.
+
+    Raises:
+        OutputError: if it cannot be written.
+    """
+    try:
+        target = _checked(path)
+        if isinstance(target, int):
+            with open(target, "wb", closefd=False) as opened:
+                opened.write(content)
+        elif target.exists() and not target.is_file():
+            target.write_bytes(content)
+        else:
+            _replace(target, content)
+    except (OSError, ValueError) as error:
+        raise _output_error(path, error) from error
+
+
+def check_writable(path: str | os.PathLike[str]) -> None:
+    """Check that `write_file` can write a file, as far as one can tell without writing.
+
+    Raises:
+        OutputError: if it cannot.
+    """
+    try:
+        _checked(path)
+    except (OSError, ValueError) as error:
+        raise _output_error(path, error) from error
+
+
+def _checked(path: str | os.PathLike[str]) -> Path | int:
+    """The path at the end of all links, or the number of an open descriptor."""
+    target = os.fspath(path)
+    if not target:
+        raise FileNotFoundError(ENOENT, os.strerror(ENOENT))
+    for _ in range(_MOST_LINKS):
+        descriptor = _descriptor(target)
+        if descriptor is not None:
+            os.fstat(descriptor)
+            return descriptor
+        if not os.path.islink(target):
+            break
+        target = os.path.join(os.path.dirname(target), os.readlink(target))
+    else:
+        raise OSError(ELOOP, os.strerror(ELOOP))
+    folder = os.path.dirname(target) or "."
+    try:
+        mode = os.stat(target).st_mode
+    except FileNotFoundError:
+        os.stat(folder)
+        needed = [folder]
+    else:
+        if stat.S_ISDIR(mode):
+            raise IsADirectoryError(EISDIR, os.strerror(EISDIR))
+        if stat.S_ISBLK(mode):
+            raise OSError(ENOTBLK, "A disk is never overwritten")
+        needed = [target, folder] if stat.S_ISREG(mode) else [target]
+    for name in needed:
+        if not os.access(name, os.W_OK):
+            raise PermissionError(f"No permission to write to {name}")
+    return Path(target)
+
+
+def _descriptor(path: str) -> int | None:
+    """The open descriptor that a path such as `/dev/stdout` stands for."""
+    name = os.path.abspath(path)
+    name = {"/dev/stdout": "/dev/fd/1", "/dev/stderr": "/dev/fd/2"}.get(name, name)
+    found = re.fullmatch(r"/(?:dev|proc/self)/fd/(\d{1,9})", name)
+    return int(found[1]) if found else None
+
+
+def _replace(target: Path, content: bytes) -> None:
+    """Put a complete file in the place of a regular file, or of none."""
+    # A long name is shortened: the temporary one must not be too long where the target's is not.
+    temporary = target.with_name(f".{target.name[:40]}.{secrets.token_hex(8)}")
+    try:
+        with open(temporary, "xb") as file:  # permissions as the umask says
+            with suppress(FileNotFoundError):
+                _take_permissions(file.fileno(), target.stat())
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, target)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _take_permissions(descriptor: int, earlier: os.stat_result) -> None:
+    """Give an open file the owner, as far as this is allowed, and the mode of an earlier one."""
+    if hasattr(os, "fchown"):  # not on Windows, where a folder decides
+        with suppress(PermissionError):
+            os.fchown(descriptor, earlier.st_uid, earlier.st_gid)
+        os.fchmod(descriptor, stat.S_IMODE(earlier.st_mode))
+
+
+def _output_error(path: str | os.PathLike[str], error: OSError | ValueError) -> OutputError:
+    reason, fix = str(error), "Check the permissions, or name another file."
+    if isinstance(error, OSError):
+        reason = error.strerror or reason
+        fix = _FIXES.get(error.errno or 0, fix)
+    return OutputError(f"{os.fspath(path)!r} must be a file that can be written. {reason}. {fix}")
