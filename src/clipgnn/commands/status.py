@@ -5,7 +5,9 @@ from collections import Counter
 from rich import box
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
+from clipgnn.errors import one_line
 from clipgnn.experiments.spec import Cell, Spec
 from clipgnn.experiments.store import Store
 
@@ -24,7 +26,7 @@ def show_status(spec: Spec, store: Store, console: Console, *, traceback: bool =
     done, running = len(finished & trials.keys()), len(claimed.keys() & trials.keys())
     failed = {identity: failures[identity] for identity in trials if identity in failures}
     console.print(
-        f"{spec.name} in {store.path}: {done} of {len(trials)} trials finished, "
+        f"{spec.name} in {one_line(str(store.path))}: {done} of {len(trials)} trials finished, "
         f"{running} running, {len(failed)} failed",
         markup=False,
         soft_wrap=True,
@@ -32,22 +34,23 @@ def show_status(spec: Spec, store: Store, console: Console, *, traceback: bool =
     table = Table(box=box.SIMPLE)
     table.add_column("model")
     for dataset in spec.datasets:
-        table.add_column(dataset, justify="right")
+        table.add_column(Text(dataset), justify="right")
     cells = {(cell.row, cell.dataset): cell for cell in spec.cells}
     for row in spec.rows:
         counts = [
             _count(spec, cell, finished, set(failed)) if cell is not None else "–"
             for cell in (cells.get((row.name, dataset)) for dataset in spec.datasets)
         ]
-        table.add_row(row.name, *counts)
+        table.add_row(Text(row.name), *counts)
     console.print(table)
     for error, count in Counter(failure.error for failure in failed.values()).most_common():
-        console.print(f"{count} × {error}", style="red", markup=False, soft_wrap=True)
+        console.print(f"{count} × {one_line(error)}", style="red", markup=False, soft_wrap=True)
     if traceback:
         for identity, failure in failed.items():
             attempts = f"{failure.attempts} attempt{'s' * (failure.attempts > 1)}"
             console.print(f"\n{trials[identity]}, {attempts}:", markup=False, soft_wrap=True)
-            console.print(failure.traceback, markup=False, soft_wrap=True)
+            for line in failure.traceback.split("\n"):
+                console.print(one_line(line), markup=False, soft_wrap=True)
 
 
 def _count(spec: Spec, cell: Cell, finished: set[str], failed: set[str]) -> str:
