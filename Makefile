@@ -10,7 +10,7 @@ PYTEST_FLAGS ?= --timeout=600
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format bench clean distclean
+.PHONY: help demo test lint lock format bench clean distclean
 .DELETE_ON_ERROR:
 
 help:
@@ -18,6 +18,7 @@ help:
 	@echo "make test       lint, then the test suite"
 	@echo "make lint       ruff, mypy, import-linter"
 	@echo "make format     let ruff rewrite the code"
+	@echo "make lock       write requirements-dev.txt, the hashes of the pins in constraints.txt"
 	@echo "make bench      speed against PyG, and how the cost grows"
 	@echo "make clean      remove caches and build outputs (make distclean: $(VENV) too)"
 
@@ -34,6 +35,11 @@ lint: $(READY)
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python tools/lock.py --check
+
+# After a change of constraints.txt. Any Python 3.11 will do; nothing needs to be installed.
+lock:
+	$(or $(PYTHON),python3) tools/lock.py
 
 format: $(READY)
 	$(BIN)/ruff check --fix
@@ -42,9 +48,11 @@ format: $(READY)
 bench: $(READY)
 	$(BIN)/clipgnn bench
 
-# An environment that is there and works is kept; its Python decides. The build backend is pinned
-# and installed too, because an isolated build would not see the constraints.
-$(READY): pyproject.toml constraints.txt
+# A working environment is kept, with its Python. Every package but torch must match a hash of the
+# lock; torch and the CUDA packages that it pins itself come next, and the last step downloads
+# nothing: a dependency that is missing in the lock is an error. The build backend is locked too,
+# because an isolated build would not see the pins.
+$(READY): pyproject.toml constraints.txt requirements-dev.txt
 	@fits='import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 12))'; \
 	if ! $(BIN)/python -c "$$fits" 2>/dev/null || ! $(BIN)/python -m pip --version >/dev/null 2>&1; then \
 	    chosen=; \
@@ -63,8 +71,9 @@ $(READY): pyproject.toml constraints.txt
 	        exit 1; \
 	    }; \
 	fi
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt torch hatchling editables
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --no-build-isolation --editable '.[dev]'
+	$(BIN)/python -m pip install --quiet --require-hashes --no-deps --requirement requirements-dev.txt
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt torch
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --no-index --no-build-isolation --editable '.[dev]'
 	@touch $@
 
 clean:

@@ -1,7 +1,7 @@
 """Every error clipgnn raises on purpose: one base, and a subclass for each kind of cause.
 
 Each subclass also inherits the built-in a caller would expect, so that `except ValueError` works.
-A message says what must hold, what was got, and how to mend it.
+A message states the requirement, the received value and the fix.
 """
 
 from collections.abc import Iterable
@@ -65,3 +65,16 @@ def suggestion(name: str, known: Iterable[str]) -> str:
     by_lower_case = {candidate.lower(): candidate for candidate in known}
     close = get_close_matches(name.lower(), by_lower_case, n=1)
     return f" Did you mean {by_lower_case[close[0]]!r}?" if close else ""
+
+
+def one_line(text: str) -> str:
+    r"""The text as one line of printable characters; all others are shown as Python escapes.
+
+    Example:
+        >>> print(one_line("two\nlines"))
+        two\nlines
+    """
+    return "".join(
+        character if character.isprintable() else character.encode("unicode_escape").decode()
+        for character in text
+    )

@@ -242,7 +242,7 @@ def test_a_spec_with_a_typo(call):
     Path("experiments/small.toml").write_text(SMALL.replace("num_layers", "num_layer"))
     status, _, errors = call(*RUN)
     assert status == 2
-    assert "small.toml: grid.num_layer: is not a key" in errors
+    assert "small.toml: grid.num_layer: is an unknown key" in errors
     assert "Did you mean 'num_layers'?" in errors
 
 

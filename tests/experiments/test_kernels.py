@@ -58,8 +58,8 @@ def test_the_catalog_knows_the_kernels_and_their_parameters():
 def test_a_spec_names_what_a_kernel_cannot_have():
     for wrong, message in (
         ({"C": 0}, r"C: must be a number above 0. Got 0"),
-        ({"epochs": 3}, r"epochs: is not a key"),
-        ({"height": -1}, r"height: must be an integer of at least 0"),
+        ({"epochs": 3}, r"epochs: is an unknown key"),
+        ({"height": -1}, r"height: must be an integer from 0 to 1000"),
         ({"normalize": 1}, r"normalize: must be true or false"),
     ):
         with pytest.raises(ValueError, match=rf"models\[0\].{message}"):

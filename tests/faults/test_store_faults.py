@@ -95,7 +95,7 @@ def test_a_store_that_is_not_there(tmp_path):
     with pytest.raises(StoreError, match="There is no store"):
         Store(tmp_path / "nothing.sqlite")
     assert not (tmp_path / "nothing.sqlite").exists()
-    with pytest.raises(StoreError, match=r"cannot be opened|unable to open"):
+    with pytest.raises(StoreError, match="must be a regular file"):
         Store(tmp_path, create=True)
     (tmp_path / "file").touch()
     with pytest.raises(StoreError, match="cannot be made"):

@@ -10,7 +10,9 @@ from rich.console import Console
 from rich.table import Table
 
 import clipgnn
-from clipgnn.errors import DatasetNotFoundError, InvalidParameterError
+from clipgnn.commands.device import checked_device
+from clipgnn.commands.terminal import terminal
+from clipgnn.errors import DatasetNotFoundError, InvalidParameterError, one_line
 
 
 def bench(
@@ -18,13 +20,15 @@ def bench(
         list[str] | None,
         typer.Argument(help="Data sets. [default: MUTAG, IMDB-MULTI and PROTEINS]"),
     ] = None,
-    device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
+    device: Annotated[str, typer.Option(help="auto, cpu, cuda or cuda:NUMBER.")] = "cpu",
     root: Annotated[
         Path | None,
         typer.Option(help="Folder of the TU data sets. Without it, $CLIPGNN_DATA or the cache."),
     ] = None,
-    rounds: Annotated[int, typer.Option(min=1, help="Rounds, each side once in every one.")] = 3,
-    seconds: Annotated[float, typer.Option(min=0.0, help="At least so long each time.")] = 5.0,
+    rounds: Annotated[
+        int, typer.Option(min=1, max=1000, help="Rounds, each side once in each.")
+    ] = 3,
+    seconds: Annotated[float, typer.Option(help="Shortest time of a measurement.")] = 5.0,
     deterministic: Annotated[
         bool, typer.Option("--deterministic", help="On a GPU, agree in every bit between runs.")
     ] = False,
@@ -43,17 +47,16 @@ def bench(
     Data sets that are not there are left out, with a word about it. On a GPU the property task
     connectivity is measured too.
     """
+    if not 0 <= seconds <= 3600:  # which NaN is not
+        raise InvalidParameterError(f"--seconds must be a number from 0 to 3600. Got {seconds}.")
+    device = checked_device(device)
     import torch
 
     from clipgnn.bench import scaling as growth
     from clipgnn.bench.speed import Setting, compare_on_cpu, compare_on_gpu
     from clipgnn.experiments.machine import available_cores
 
-    if device != "cpu" and not (device.startswith("cuda") and torch.cuda.is_available()):
-        raise InvalidParameterError(
-            f"The device must be cpu, or cuda on a machine with a GPU. Got {device!r}."
-        )
-    console = Console(highlight=False)
+    console = terminal()
     if together:
         _print_folds(console, names or ["MUTAG"], device, root, rounds, seconds)
         return
@@ -80,7 +83,7 @@ def bench(
         except DatasetNotFoundError as error:
             if names:
                 raise
-            typer.echo(f"{setting.dataset} is left out: {error}", err=True)
+            typer.echo(f"{setting.dataset} is left out: {one_line(str(error))}", err=True)
             continue
         ours, peer = statistics.median(found.ours), statistics.median(found.peer)
         row = [

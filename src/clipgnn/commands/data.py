@@ -9,10 +9,11 @@ from typing import Annotated
 
 import typer
 from rich import box
-from rich.console import Console
 from rich.table import Table
 
-from clipgnn.errors import DatasetFileError, DatasetNotFoundError
+from clipgnn.commands.terminal import terminal
+from clipgnn.errors import DatasetFileError, DatasetNotFoundError, one_line
+from clipgnn.report.markdown import escape
 
 
 class TableFormat(StrEnum):
@@ -35,7 +36,9 @@ def data(
     format: Annotated[TableFormat, typer.Option("--format", help="How to print.")] = (
         TableFormat.text
     ),
-    seed: Annotated[int, typer.Option(help="Seed of the property tasks.")] = 0,
+    seed: Annotated[
+        int, typer.Option(min=0, max=2**32 - 1, help="Seed of the property tasks.")
+    ] = 0,
     download: Annotated[
         bool, typer.Option("--download", help="Download the data sets that are not there.")
     ] = False,
@@ -82,9 +85,9 @@ def data(
             "largest group: most nodes of one graph with identical attributes (the colors CLIP "
             "needs)\ndistinct: graphs that message passing can tell apart at most"
         )
-    errors = Console(stderr=True, highlight=False)
+    errors = terminal(stderr=True)
     for problem in problems:
-        errors.print(problem, style="yellow", markup=False, soft_wrap=True)
+        errors.print(one_line(problem), style="yellow", soft_wrap=True)
     if names and problems:
         raise typer.Exit(1)
 
@@ -97,10 +100,11 @@ def _print_table(header: Sequence[str], rows: Sequence[Sequence[str]], form: Tab
     shown = [[f"{name} ({note})" if note else name, *cells] for name, *cells, note in rows]
     if form is TableFormat.markdown:
         ruler = ["---", *["---:"] * (len(header) - 2)]
-        for row in (header[:-1], ruler, *shown):
+        named = [[escape(name), *cells] for name, *cells in shown]
+        for row in (header[:-1], ruler, *named):
             typer.echo(f"| {' | '.join(row)} |")
         return
-    console = Console(highlight=False)
+    console = terminal()
     if not console.is_terminal:
         console.width = max(console.width, 120)  # a file has no edge to wrap a table at
     table = Table(

@@ -5,9 +5,10 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from clipgnn.commands.terminal import terminal
+from clipgnn.errors import one_line
 from clipgnn.writing import check_writable
 
 
@@ -15,8 +16,12 @@ def demo(
     output: Annotated[
         Path, typer.Option("--output", "-o", help="Where to write the picture (PNG, PDF or SVG).")
     ] = Path("clipgnn-demo.png"),
-    epochs: Annotated[int, typer.Option(min=1, help="Epochs to train each network.")] = 150,
-    seed: Annotated[int, typer.Option(help="Seed of data, weights and colorings.")] = 0,
+    epochs: Annotated[
+        int, typer.Option(min=1, max=1_000_000, help="Epochs to train each network.")
+    ] = 150,
+    seed: Annotated[
+        int, typer.Option(min=0, max=2**32 - 1, help="Seed of data, weights and colorings.")
+    ] = 0,
 ) -> None:
     """Show two graphs that only CLIP tells apart, then learn circular skip links."""
     import torch  # these take a while to import, which --help need not wait for
@@ -25,13 +30,13 @@ def demo(
 
     torch.set_num_threads(1)  # layers this small gain nothing from more, and share cores badly
     _check_picture(output)
-    console = Console(highlight=False)
+    console = terminal()
     pair = show.compare_pair(seed)
-    console.print(f"[bold]1. {pair.names[0].capitalize()} and {pair.names[1]}[/bold]")
+    console.print(f"1. {pair.names[0].capitalize()} and {pair.names[1]}", style="bold")
     console.print("   Same size, every node has two neighbors. Difference of representations by")
     console.print(f"   0-CLIP, which is plain message passing:  {pair.without_colors:.6f}")
     console.print(f"   ∞-CLIP, over all 720 colorings:          {pair.with_colors:.6f}")
-    console.print("[bold]2. Circular skip links[/bold]")
+    console.print("2. Circular skip links", style="bold")
     console.print(
         "   Ten classes of 4-regular graphs on 41 nodes, one fold of ten, chance is 10 %."
     )
@@ -57,7 +62,7 @@ def demo(
     for curve in curves:
         console.print(f"   {curve.name:>7}: {100 * curve.final:5.1f} % of the held-out graphs")
     show.draw(pair, curves, output)
-    console.print(f"Took {time.perf_counter() - start:.0f} s. Picture: {output}")
+    console.print(f"Took {time.perf_counter() - start:.0f} s. Picture: {one_line(str(output))}")
 
 
 def _check_picture(path: Path) -> None:

@@ -12,12 +12,13 @@ from types import FrameType
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
+from clipgnn.commands.device import checked_device
 from clipgnn.commands.progress import ProgressDisplay
 from clipgnn.commands.status import show_status
+from clipgnn.commands.terminal import terminal
 from clipgnn.commands.writing import FormatName, format_of, write_table
-from clipgnn.errors import InvalidParameterError, StoreError, suggestion
+from clipgnn.errors import InvalidParameterError, StoreError, one_line, suggestion
 from clipgnn.experiments import data, trial
 from clipgnn.experiments.catalog import Value
 from clipgnn.experiments.executors import EXECUTORS, executor_named
@@ -43,7 +44,8 @@ _Executor = Annotated[
 ]
 _Address = Annotated[str | None, typer.Option("--address", help="Address of the Ray cluster.")]
 _Workers = Annotated[
-    int | None, typer.Option("--workers", min=1, help="Local processes; by default one per core.")
+    int | None,
+    typer.Option("--workers", min=1, max=1024, help="Local processes; by default one per core."),
 ]
 _Device = Annotated[
     str, typer.Option("--device", help="cpu, cuda, cuda:1, …; auto takes a GPU if there is one.")
@@ -152,7 +154,7 @@ def status(
 ) -> None:
     """Show how far an experiment is, and what failed or diverged."""
     with _open(store or _default_store(name), name) as opened:
-        show_status(_last_plan(opened, name), opened, Console(highlight=False), traceback=traceback)
+        show_status(_last_plan(opened, name), opened, terminal(), traceback=traceback)
 
 
 @app.command()
@@ -197,11 +199,11 @@ def _run(
     output: Path | None,
 ) -> None:
     chosen = format_of(format_name, output)  # before hours of work, not after
-    device = _device(device, remote=executor_name == "ray")
+    device = checked_device(device, remote=executor_name == "ray")
     on_gpu = device.startswith("cuda")
     work = partial(trial.run_trials, device=device, deterministic=deterministic)
-    messages = Console(stderr=True, highlight=False)
-    with redirect_stdout(sys.stderr):  # PyG reports its downloads
+    messages = terminal(stderr=True)
+    with redirect_stdout(sys.stderr):  # downloads are reported on stdout
         found = data.fingerprints(dict.fromkeys(cell.dataset for cell in spec.cells), spec.data)
     spec = replace(spec, data=found)
     executor = executor_named(executor_name, work, workers=workers, address=address, on_gpu=on_gpu)
@@ -223,7 +225,9 @@ def _run(
                     tell=display.tell,
                 )
         except KeyboardInterrupt:
-            messages.print(f"Stopped. What is finished is in {path}; the same command goes on.")
+            messages.print(
+                f"Stopped. What is finished is in {one_line(str(path))}; the same command goes on."
+            )
             raise typer.Exit(130) from None
         write_table(spec, store, spec.protocol, chosen, output)
     if progress.diverged:
@@ -235,8 +239,9 @@ def _run(
     if progress.failed:
         messages.print(
             f"{progress.failed} of {progress.total} trials failed, and are missing in the table. "
-            f"`clipgnn experiment status {spec.name} --store {path} --traceback` shows where; the "
-            "same command tries them again.",
+            f"`clipgnn experiment status {shlex.quote(spec.name)} --store "
+            f"{shlex.quote(one_line(str(path)))} --traceback` shows where; the same command tries "
+            "them again.",
             style="red",
         )
         raise typer.Exit(1)
@@ -293,28 +298,6 @@ def _check_protocol(protocol: str | None) -> None:
             f"--protocol must be of {', '.join(PROTOCOLS)}. Got {protocol!r}."
             f"{suggestion(protocol, PROTOCOLS)}"
         )
-
-
-def _device(name: str, remote: bool) -> str:
-    """The device to train on; what a cluster has cannot be seen from here."""
-    kind, _, number = name.partition(":")
-    if kind not in ("auto", "cpu", "cuda") or (number and not number.isdigit()):
-        raise InvalidParameterError(
-            f"--device must be auto, cpu, cuda or cuda:NUMBER. Got {name!r}."
-            f"{suggestion(name, ('auto', 'cpu', 'cuda'))}"
-        )
-    if remote or name == "cpu":
-        return "cpu" if name == "auto" else name
-    import torch
-
-    if name == "auto":
-        return "cuda" if torch.cuda.is_available() else "cpu"
-    if int(number or 0) >= torch.cuda.device_count():
-        raise InvalidParameterError(
-            f"--device {name} is not on this machine, which has {torch.cuda.device_count()} GPUs "
-            "that torch can use."
-        )
-    return name
 
 
 def _default_store(name: str) -> Path:

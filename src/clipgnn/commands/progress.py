@@ -7,6 +7,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
 from rich.progress import Progress as Bars
 
+from clipgnn.errors import one_line
 from clipgnn.experiments.run import Progress
 
 LINE_SECONDS = 30.0
@@ -28,7 +29,7 @@ class ProgressDisplay:
         self._printed = -LINE_SECONDS
         self._failure: str | None = None
         self._bars = Bars(
-            TextColumn("{task.description}"),
+            TextColumn("{task.description}", markup=False),
             BarColumn(),
             MofNCompleteColumn(),
             TextColumn("trials"),
@@ -55,7 +56,8 @@ class ProgressDisplay:
         """Show this progress."""
         if progress.last_failure != self._failure:
             self._failure = progress.last_failure
-            self._console.print(f"failed: {progress.last_failure}", style="red", markup=False)
+            failure = one_line(progress.last_failure or "")
+            self._console.print(f"failed: {failure}", style="red", markup=False)
         failed = f", {progress.failed} failed" if progress.failed else ""
         failed += f", {progress.diverged} diverged" if progress.diverged else ""
         self._bars.update(

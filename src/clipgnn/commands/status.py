@@ -6,7 +6,9 @@ from collections.abc import Mapping
 from rich import box
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
+from clipgnn.errors import one_line
 from clipgnn.experiments.spec import Cell, Spec
 from clipgnn.experiments.store import Failure, Store
 from clipgnn.experiments.trial import Trial
@@ -27,7 +29,7 @@ def show_status(spec: Spec, store: Store, console: Console, *, traceback: bool =
     failed = _among(trials, store.failures())
     diverged = _among(trials, store.diverged())
     console.print(
-        f"{spec.name} in {store.path}: {done} of {len(trials)} trials finished, "
+        f"{spec.name} in {one_line(str(store.path))}: {done} of {len(trials)} trials finished, "
         f"{running} running, {len(failed)} failed, {len(diverged)} diverged",
         markup=False,
         soft_wrap=True,
@@ -35,23 +37,24 @@ def show_status(spec: Spec, store: Store, console: Console, *, traceback: bool =
     table = Table(box=box.SIMPLE)
     table.add_column("model")
     for dataset in spec.datasets:
-        table.add_column(dataset, justify="right")
+        table.add_column(Text(dataset), justify="right")
     cells = {(cell.row, cell.dataset): cell for cell in spec.cells}
     for row in spec.rows:
         counts = [
             _count(spec, cell, finished, set(failed), set(diverged)) if cell is not None else "–"
             for cell in (cells.get((row.name, dataset)) for dataset in spec.datasets)
         ]
-        table.add_row(row.name, *counts)
+        table.add_row(Text(row.name), *counts)
     console.print(table)
     unsuccessful = [*failed.values(), *diverged.values()]
     for error, count in Counter(failure.error for failure in unsuccessful).most_common():
-        console.print(f"{count} × {error}", style="red", markup=False, soft_wrap=True)
+        console.print(f"{count} × {one_line(error)}", style="red", markup=False, soft_wrap=True)
     if traceback:
         for identity, failure in failed.items():
             attempts = f"{failure.attempts} attempt{'s' * (failure.attempts > 1)}"
             console.print(f"\n{trials[identity]}, {attempts}:", markup=False, soft_wrap=True)
-            console.print(failure.traceback, markup=False, soft_wrap=True)
+            for line in failure.traceback.split("\n"):
+                console.print(one_line(line), markup=False, soft_wrap=True)
 
 
 def _among(trials: Mapping[str, Trial], found: Mapping[str, Failure]) -> dict[str, Failure]:

@@ -5,6 +5,7 @@ from typing import Literal
 
 from rich.console import Console
 
+from clipgnn.commands.terminal import terminal
 from clipgnn.errors import InvalidParameterError, OutputError
 from clipgnn.experiments.evaluation import evaluate
 from clipgnn.experiments.spec import Spec
@@ -54,7 +55,7 @@ def write_table(
     cells = evaluate(spec, results, protocol, store.diverged())
     table = make_table(spec, cells, protocol, provenance(spec, store, results))
     if chosen == "terminal" and output is None:
-        Console(highlight=False).print(render_terminal(table))
+        terminal().print(render_terminal(table))
         return
     if chosen == "terminal":
         console = Console(highlight=False, width=160, no_color=True)

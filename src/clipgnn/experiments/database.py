@@ -93,7 +93,12 @@ class Database:
     ) -> None:
         self.path = path
         self.patience = patience
-        if not create and not path.is_file():
+        if path.exists() and not path.is_file():  # opening a pipe would wait for its other end
+            raise StoreError(
+                f"A store must be a regular file, and {path} is not. Choose another file with "
+                "--store."
+            )
+        if not create and not path.exists():
             raise StoreError(f"There is no store {path}.")
         if create:
             try:

@@ -1,14 +1,17 @@
 """Experiments from TOML files, with every key and value checked."""
 
+import re
+import reprlib
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from clipgnn.errors import InvalidSpecError, suggestion
+from clipgnn.errors import InvalidSpecError, one_line, suggestion
 from clipgnn.experiments.catalog import (
     DATASETS,
+    LARGEST_INTEGER,
     MODELS,
     PUBLISHED,
     SPLITS,
@@ -18,6 +21,20 @@ from clipgnn.experiments.catalog import (
 )
 from clipgnn.experiments.protocol import PROTOCOLS
 from clipgnn.experiments.spec import Axes, Row, Spec
+
+MOST_BYTES = 2**20
+"""Largest size of an experiment file."""
+
+MOST_TRIALS = 1_000_000
+"""Most trials of an experiment."""
+
+MOST_FOLDS = 1000
+
+MOST_ENTRIES = 200
+"""Most data sets, and most models."""
+
+MOST_CHARACTERS = 200
+"""Longest name or title."""
 
 _KEYS = (
     "title",
@@ -34,7 +51,6 @@ _KEYS = (
     "extremes",
 )
 
-
 _ROW_KEYS = ("name", "model", "datasets", "only")
 
 
@@ -48,9 +64,8 @@ def find_spec(name: str) -> Path:
     """
     path = Path(name)
     if path.suffix == ".toml" or len(path.parts) > 1:
-        if path.is_file():
-            return path
-        raise InvalidSpecError(f"There is no experiment file {path}.")
+        _check_file(path)
+        return path
     package = Path(__file__).parents[1]
     folders = [Path("experiments"), package.parents[1] / "experiments", package / "tables"]
     known = {file.stem: file for folder in reversed(folders) for file in folder.glob("*.toml")}
@@ -68,13 +83,41 @@ def read_spec(path: Path) -> Spec:
     Raises:
         InvalidSpecError: if the file cannot be read, or asks for something that does not exist.
     """
+    _check_file(path)
     try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
+        with path.open("rb") as file:
+            given = file.read(MOST_BYTES + 1)
+        text = given.decode("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise InvalidSpecError(f"{path}: cannot be read: {error}.") from error
+    if len(given) > MOST_BYTES:
+        raise InvalidSpecError(f"{path}: must be a file of at most {MOST_BYTES} bytes.")
+    try:
+        content = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise InvalidSpecError(f"{path}: is not TOML: {error}.") from error
+        raise InvalidSpecError(f"{path}: is not TOML: {one_line(str(error))}.") from error
+    except ValueError as error:  # Python reads integers of at most 4300 digits
+        raise InvalidSpecError(
+            f"{path}: must have integers of at most {LARGEST_INTEGER.bit_length()} bits: "
+            "one has thousands of digits."
+        ) from error
+    except RecursionError as error:
+        raise InvalidSpecError(
+            f"{path}: must not have lists or tables nested hundreds of levels deep."
+        ) from error
     return parse_spec(content, path.stem, str(path))
+
+
+def _check_file(path: Path) -> None:
+    """Refuse what is not a regular file: reading a pipe or a device might never end."""
+    try:
+        is_file = path.is_file()
+    except OSError as error:
+        raise InvalidSpecError(f"{path}: cannot be read: {error.strerror}.") from error
+    if not is_file:
+        if path.exists():
+            raise InvalidSpecError(f"An experiment must be a regular file, and {path} is not.")
+        raise InvalidSpecError(f"There is no experiment file {path}.")
 
 
 def parse_spec(content: Mapping[str, Any], name: str, file: str) -> Spec:
@@ -96,10 +139,13 @@ class _Reader:
     file: str
 
     def spec(self, content: Mapping[str, Any], name: str) -> Spec:
+        self.text("name", name)
         self.known_keys("", content, _KEYS)
         for key in ("datasets", "models"):
             if not content.get(key):
                 raise self.error(key, "must be there, with at least one entry")
+            if len(content[key]) > MOST_ENTRIES:
+                raise self.error(key, f"must have at most {MOST_ENTRIES} entries")
         datasets = self.names("datasets", content["datasets"], self.dataset)
         rows = self.rows(content["models"], datasets)
         protocol = self.word("protocol", content.get("protocol", "gin"), PROTOCOLS)
@@ -107,8 +153,8 @@ class _Reader:
         split = self.word("split", content.get("split", usual), SPLITS)
         if protocol == "fair" and split != "nested":
             raise self.error("split", 'must be "nested", or absent, for the protocol "fair"')
-        folds = self.integer("folds", content.get("folds", 10), least=2)
-        first = self.integer("first_folds", content.get("first_folds", folds), least=1)
+        folds = self.integer("folds", content.get("folds", 10), Rule(int, 2, MOST_FOLDS))
+        first = self.integer("first_folds", content.get("first_folds", folds), Rule(int, 1))
         if first > folds:
             raise self.error("first_folds", f"must be at most the {folds} folds. Got {first}")
         seeds = self.values("seeds", content.get("seeds", [0]), Rule(int, least=0))
@@ -116,7 +162,7 @@ class _Reader:
         if published is not None:
             published = self.word("published", published, PUBLISHED)
         extremes = self.names("extremes", content.get("extremes", []), self.among(datasets))
-        return Spec(
+        spec = Spec(
             name=name,
             title=self.text("title", content.get("title", name)),
             datasets=datasets,
@@ -131,6 +177,13 @@ class _Reader:
             published=published,
             extremes=extremes,
         )
+        if spec.num_trials > MOST_TRIALS:
+            raise self.error(
+                "grid",
+                f"must give at most {MOST_TRIALS} trials. Got {spec.num_trials} trials "
+                "(data sets × models × values × folds × seeds)",
+            )
+        return spec
 
     def rows(self, entries: Any, datasets: tuple[str, ...]) -> tuple[Row, ...]:
         if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
@@ -176,29 +229,36 @@ class _Reader:
             raise self.error(key, "must have at least one value")
         values = tuple(self.value(key, value, rule) for value in listed)
         if len(set(values)) < len(values):
-            raise self.error(key, f"must not have a value twice. Got {list(values)}")
+            raise self.error(key, f"must not have a value twice. Got {shown(list(values))}")
         return values
 
     def value(self, key: str, given: Any, rule: Rule) -> Value:
         if not rule.accepts(given):
             close = suggestion(given, rule.words) if isinstance(given, str) else ""
-            raise self.error(key, f"must be {rule}. Got {given!r}", close)
+            raise self.error(key, f"must be {rule}. Got {shown(given)}", close)
         return rule.normal(given)
 
-    def integer(self, key: str, given: Any, least: int) -> int:
-        return int(self.value(key, given, Rule(int, least=least)))
+    def integer(self, key: str, given: Any, rule: Rule) -> int:
+        return int(self.value(key, given, rule))
 
     def names(self, key: str, given: Any, check: Callable[[str, Any], str]) -> tuple[str, ...]:
         if not isinstance(given, list | tuple):
-            raise self.error(key, f"must be a list of names. Got {given!r}")
+            raise self.error(key, f"must be a list of names. Got {shown(given)}")
         names = tuple(check(key, name) for name in given)
         if len(set(names)) < len(names):
-            raise self.error(key, f"must not have a name twice. Got {list(names)}")
+            raise self.error(key, f"must not have a name twice. Got {shown(list(names))}")
         return names
 
     def dataset(self, key: str, given: Any) -> str:
-        if isinstance(given, str) and given.startswith(TU_PREFIX) and given != TU_PREFIX:
-            return given
+        if isinstance(given, str) and given.startswith(TU_PREFIX):
+            # As `clipgnn.graphs.tu` has it, which needs torch.
+            if re.fullmatch(r"\w[\w .+-]*", given.removeprefix(TU_PREFIX)):
+                return self.text(key, given)
+            raise self.error(
+                key,
+                "the name of a data set must be letters, digits and any of '_-+.'. "
+                f"Got {shown(given)}",
+            )
         try:
             return self.word(key, given, DATASETS)
         except InvalidSpecError as error:
@@ -213,21 +273,47 @@ class _Reader:
         known = list(known)
         if not isinstance(given, str) or given not in known:
             close = suggestion(given, known) if isinstance(given, str) else ""
-            got = "Nothing is given" if given is None else f"Got {given!r}"
+            got = "Nothing is given" if given is None else f"Got {shown(given)}"
             raise self.error(key, f"must be of {', '.join(known)}. {got}", close)
         return given
 
     def text(self, key: str, given: Any) -> str:
-        if not isinstance(given, str) or not given.strip():
-            raise self.error(key, f"must be a text. Got {given!r}")
+        if (
+            not isinstance(given, str)
+            or not given.strip()
+            or not given.isprintable()
+            or len(given) > MOST_CHARACTERS
+        ):
+            raise self.error(
+                key,
+                f"must be one printable line of at most {MOST_CHARACTERS} characters. "
+                f"Got {shown(given)}",
+            )
         return given
 
     def known_keys(self, at: str, content: Mapping[str, Any], known: Iterable[str]) -> None:
         known = list(known)
         for key in content:
             if key not in known:
-                full = f"{at}.{key}" if at else key
-                raise self.error(full, "is not a key that is known here", suggestion(key, known))
+                short = key if key.isprintable() and len(key) <= 60 else shown(key)
+                full = f"{at}.{short}" if at else short
+                raise self.error(full, "is an unknown key", suggestion(key[:100], known))
 
     def error(self, key: str, problem: str, close: str = "") -> InvalidSpecError:
         return InvalidSpecError(f"{self.file}: {key}: {problem}.{close}")
+
+
+class _Shortened(reprlib.Repr):
+    """Values as messages show them: cut short, also integers that Python refuses to print."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.maxstring = self.maxother = 60
+        self.maxlevel = 3
+
+    def repr_int(self, x: int, level: int) -> str:
+        """Small integers in digits, others by their size."""
+        return repr(x) if abs(x) <= LARGEST_INTEGER else f"an integer of {x.bit_length()} bits"
+
+
+shown = _Shortened().repr

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import product
+from math import prod
 from typing import Any
 
 from clipgnn.errors import InvalidSpecError, suggestion
@@ -97,6 +98,20 @@ class Spec:
             if dataset in row.datasets
             if (configurations := tuple(self._configurations(row, dataset)))
         )
+
+    @property
+    def num_trials(self) -> int:
+        """Number of trials of all cells, counted without building them.
+
+        Trials that several rows share are counted for each of them.
+        """
+        configurations = sum(
+            prod(len(values) for values in self.axes(row, dataset).values())
+            for row in self.rows
+            for dataset in self.datasets
+            if dataset in row.datasets
+        )
+        return configurations * self.first_folds * len(self.seeds)
 
     def axes(self, row: Row, dataset: str) -> Axes:
         """What a row tries on a data set: the grid, under the row, under the data set's own.
@@ -209,8 +224,8 @@ class Overrides:
         if self.datasets is not None:
             _check_known("--datasets", self.datasets, datasets, spec)
             datasets = tuple(dataset for dataset in datasets if dataset in self.datasets)
-        if self.epochs is not None and self.epochs < 1:
-            raise InvalidSpecError(f"--epochs must be at least 1. Got {self.epochs}.")
+        if self.epochs is not None and not RECIPE["epochs"].accepts(self.epochs):
+            raise InvalidSpecError(f"--epochs must be {RECIPE['epochs']}. Got {self.epochs}.")
         if self.folds is not None and not 1 <= self.folds <= spec.folds:
             raise InvalidSpecError(
                 f"--folds must be from 1 to {spec.folds}, the folds of {spec.name}. "

@@ -3,6 +3,7 @@
 import csv
 from io import StringIO
 
+from clipgnn.errors import one_line
 from clipgnn.report.layout import choice_text, divergence_text
 from clipgnn.report.table import Column, Entry, Table
 
@@ -32,9 +33,13 @@ FIELDS = (
 
 
 def render_csv(table: Table) -> str:
-    """The table as CSV with a line for each measured cell; provenance in lines begun with #."""
+    """The table as CSV with a line for each measured cell; provenance in lines begun with #.
+
+    A name that begins with =, +, -, @ or # gets an apostrophe before it: spreadsheets would take
+    it for a formula, and readers that skip comments would skip the line.
+    """
     text = StringIO()
-    text.writelines(f"# {line}\n" for line in table.provenance)
+    text.writelines(f"# {one_line(line)}\n" for line in table.provenance)
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(FIELDS)
     for row in table.rows:
@@ -50,8 +55,8 @@ def _values(row: str, entry: Entry, column: Column) -> list[object]:
         return []
     numbers = [own.mean, own.std, own.highest, own.lowest] if own.values else [""] * 4
     return [
-        row,
-        column.dataset,
+        _text(row),
+        _text(column.dataset),
         own.protocol,
         own.complete,
         own.finished,
@@ -62,6 +67,11 @@ def _values(row: str, entry: Entry, column: Column) -> list[object]:
         entry.level,
         " ".join(f"{fold}:{value!r}" for fold, value in own.values.items()),
         " | ".join(choice_text(own.choices)),
-        " | ".join(divergence_text(own.diverged)),
+        one_line(" | ".join(divergence_text(own.diverged))),
         *([paper.mean, paper.std, paper.highest, paper.lowest] if paper else [None] * 4),
     ]
+
+
+def _text(name: str) -> str:
+    text = one_line(name)
+    return f"'{text}" if text.startswith(("=", "+", "-", "@", "#")) else text

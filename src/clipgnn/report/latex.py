@@ -1,5 +1,6 @@
 """A table in LaTeX, for the booktabs package."""
 
+from clipgnn.errors import one_line
 from clipgnn.report.layout import DIVERGED, NOTHING, Field, Line, divergences, headings, lines
 from clipgnn.report.table import Table
 
@@ -8,6 +9,9 @@ _SPECIAL = {
     **{character: f"\\{character}" for character in "&%$#_{}"},
     "~": r"\textasciitilde{}",
     "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
     "±": r"$\pm$",
     "×": r"$\times$",
     "∞": r"$\infty$",
@@ -19,7 +23,7 @@ def render_latex(table: Table) -> str:
     """The table as a LaTeX table environment; provenance is in its comments."""
     names = headings(table)
     parts = [
-        *(f"% {text}" for text in table.provenance),
+        *(f"% {one_line(text)}" for text in table.provenance),
         r"\begin{table}[ht]\centering",
         rf"\caption{{{escape(f'{table.title}. {table.caption}')}}}",
         rf"\begin{{tabular}}{{l{'c' * (len(names) - 1)}}}",
@@ -36,8 +40,8 @@ def render_latex(table: Table) -> str:
 
 
 def escape(text: str) -> str:
-    """Text as LaTeX has to write it."""
-    return "".join(_SPECIAL.get(character, character) for character in text)
+    """Text as LaTeX has to write it: one line, without commands."""
+    return "".join(_SPECIAL.get(character, character) for character in one_line(text))
 
 
 def _line(line: Line) -> str:
@@ -45,7 +49,9 @@ def _line(line: Line) -> str:
 
 
 def _row(fields: list[str]) -> str:
-    return " & ".join(fields) + r" \\"
+    row = " & ".join(fields) + r" \\"
+    # The line before ends with a command that would take a [ or * for its argument.
+    return f"{{}}{row}" if row.startswith(("[", "*")) else row
 
 
 def _text(field: Field) -> str:

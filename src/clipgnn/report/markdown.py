@@ -1,33 +1,67 @@
 """A table in Markdown, with what was chosen and where the numbers come from."""
 
+import re
+
+from clipgnn.errors import one_line
 from clipgnn.report.layout import DIVERGED, Field, choice_text, divergences, headings, lines
 from clipgnn.report.table import Table
+
+_ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
+
+_SPECIAL = re.compile(
+    r"[&<>\\`*\[\]|~$#]"
+    r"|(?<![^\W_])_|_(?![^\W_])"  # not inside a word, where it has no meaning: num_layers
+    r"|^[-+](?=\s|$)"  # the beginning of a list
+)
+
+_NUMBERED = re.compile(r"^(\d+)([.)])(?=\s|$)")
+
+_CODE = re.compile(r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)")
 
 
 def render_markdown(table: Table) -> str:
     """The table as a Markdown document."""
     names = headings(table)
     parts = [
-        f"# {table.title}",
+        f"# {escape(table.title)}",
         "",
-        table.caption.replace("*", "\\*"),
+        escape(table.caption),
         "",
-        _line(names),
+        _line([escape(name) for name in names]),
         _line([":---"] + ["---:"] * (len(names) - 1)),
         *(_line([_text(field) for field in line.fields]) for line in lines(table)),
     ]
     if notes := divergences(table):
-        parts += ["", DIVERGED, "", *(f"- {text}" for text in notes)]
+        parts += ["", DIVERGED, "", *(f"- {escape(text)}" for text in notes)]
     parts += ["", "## What was chosen", "", *_choices(table)]
     if table.provenance:
         parts += ["", "## Where the numbers come from", ""]
-        parts += [f"- {text}" for text in table.provenance]
+        parts += [f"- {_with_code(one_line(text))}" for text in table.provenance]
     return "\n".join(parts) + "\n"
+
+
+def escape(text: str) -> str:
+    """Text as Markdown has to write it: one line, without markup, HTML or columns."""
+
+    def escaped(found: re.Match[str]) -> str:
+        character = found.group()
+        return _ENTITIES.get(character, f"\\{character}")
+
+    return _NUMBERED.sub(r"\1\\\2", _SPECIAL.sub(escaped, one_line(text)))
+
+
+def _with_code(line: str) -> str:
+    """Escaped text, but for parts between backticks, where Markdown takes nothing as markup."""
+    parts, end = [], 0
+    for found in _CODE.finditer(line):
+        parts += [escape(line[end : found.start()]), found.group()]
+        end = found.end()
+    return "".join([*parts, escape(line[end:])])
 
 
 def _choices(table: Table) -> list[str]:
     return [
-        f"- {row.name} on {column.dataset}: {text}"
+        f"- {escape(f'{row.name} on {column.dataset}: {text}')}"
         for row in table.rows
         for entry, column in zip(row.entries, table.columns, strict=True)
         if entry.measurement is not None
@@ -40,5 +74,5 @@ def _line(fields: list[str]) -> str:
 
 
 def _text(field: Field) -> str:
-    text = field.text.replace("|", "\\|")
+    text = escape(field.text)
     return (f"**{text}**" if field.bold else text) + ("\\*" if field.star else "")

@@ -1,5 +1,6 @@
 """Where the numbers of a table come from: commands, data, grid, seeds, durations, versions."""
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -25,7 +26,7 @@ def provenance(spec: Spec, store: Store, results: Mapping[str, StoredResult]) ->
     trials = spec.trials()
     own = [results[trial.identity] for trial in trials if trial.identity in results]
     lines = [
-        "Commands: " + "; ".join(f"`{command}`" for command in _commands(store)),
+        "Commands: " + "; ".join(code(command) for command in _commands(store)),
         f"Grid: {_grid(spec)}",
         f"Tried: {_tried(spec, results)}",
         f"Data: {_data(spec)}",
@@ -48,6 +49,13 @@ def provenance(spec: Spec, store: Store, results: Mapping[str, StoredResult]) ->
         count = sum(result.environment == number for result in own)
         lines += _environment(environments[number], count)
     return lines
+
+
+def code(text: str) -> str:
+    """Text between backticks, more of them than it has itself in a row."""
+    runs = [len(run) for run in re.findall("`+", text)]
+    fence = "`" * (1 + max(runs, default=0))
+    return f"{fence} {text} {fence}" if runs else f"{fence}{text}{fence}"
 
 
 def _commands(store: Store) -> list[str]:
