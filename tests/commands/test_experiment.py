@@ -1,6 +1,8 @@
 """The command line of experiments: what it prints, where, and with which status."""
 
+import sqlite3
 import sys
+from contextlib import closing
 from io import StringIO
 from pathlib import Path
 
@@ -191,6 +193,26 @@ def test_a_report_of_the_wrong_protocol(call):
     status, _, errors = call("report", "small", "--protocol", "fair")
     assert status == 2
     assert "needs validation graphs" in errors
+
+
+def test_repair(call):
+    assert call(*RUN)[0] == 0
+    with closing(sqlite3.connect("runs/small.sqlite")) as raw:
+        raw.execute("UPDATE results SET finished = '2001' WHERE rowid = 3")
+        raw.commit()
+    for command in (("report", "small"), RUN):
+        status, output, errors = call(*command)
+        assert (status, output) == (2, "")
+        assert "`clipgnn experiment repair runs/small.sqlite`" in errors
+        assert errors.count("\n") == 1
+    status, output, _ = call("repair", "runs/small.sqlite")
+    assert status == 0
+    assert output.startswith("Deleted the result of trial ")
+    assert output.endswith("1 damaged entries in runs/small.sqlite.\n")
+    status, _, messages = call(*RUN)
+    assert status == 0
+    assert "47 of 48 trials" in messages
+    assert call("repair", "nowhere.sqlite")[2].startswith("clipgnn: There is no store")
 
 
 def test_a_bar_on_a_terminal():

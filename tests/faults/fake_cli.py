@@ -1,7 +1,8 @@
 """The real command line with fake training, for tests that begin it, hurt it and begin it again.
 
 Environment: FAKE_SECONDS a trial takes, FAKE_LOG a file that says who worked on what, FAKE_DIE_AT
-the number of the write to the store at which the process kills itself.
+the number of the write to the store at which the process kills itself, FAKE_PATIENCE the seconds
+it waits for a lock.
 """
 
 import os
@@ -16,6 +17,7 @@ from tests.experiments.fake_training import fake
 from clipgnn import cli
 from clipgnn.experiments import trial
 from clipgnn.experiments.database import Database
+from clipgnn.experiments.store import Store
 from clipgnn.experiments.trial import Trial, TrialResult
 
 ROOT = Path(__file__).parents[2]
@@ -54,5 +56,9 @@ if __name__ == "__main__":
     trial.run_trials = fake_cli.fake_run_trials
     if "FAKE_DIE_AT" in os.environ:
         die_at(int(os.environ["FAKE_DIE_AT"]))
+    if "FAKE_PATIENCE" in os.environ:
+        defaults = Store.__init__.__kwdefaults__
+        assert defaults is not None
+        defaults["patience"] = float(os.environ["FAKE_PATIENCE"])
     sys.argv[0] = "clipgnn"
     cli.main()

@@ -22,12 +22,14 @@ from clipgnn.experiments.catalog import Value
 from clipgnn.experiments.executors import EXECUTORS, executor_named
 from clipgnn.experiments.protocol import PROTOCOLS
 from clipgnn.experiments.reading import find_spec, parse_spec, read_spec
+from clipgnn.experiments.repair import repair as repair_store
 from clipgnn.experiments.run import run_experiment
+from clipgnn.experiments.sessions import EXPIRY_SECONDS
 from clipgnn.experiments.spec import Overrides, Spec
 from clipgnn.experiments.store import Store
 
 app = typer.Typer(
-    help="Run experiments, see how far they are, print their tables.",
+    help="Run experiments, show their progress, print their tables, repair their stores.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
@@ -49,6 +51,14 @@ _Device = Annotated[
 ]
 _Deterministic = Annotated[
     bool, typer.Option("--deterministic", help="On a GPU, agree in every bit between runs.")
+]
+_TakeOver = Annotated[
+    bool,
+    typer.Option(
+        "--take-over",
+        help="Begin at once with trials that a session on another machine has claimed, instead of "
+        f"waiting until it has been without a heartbeat for {EXPIRY_SECONDS:.0f} s.",
+    ),
 ]
 _Models = Annotated[str | None, typer.Option("--models", help="Only these rows: 0-CLIP,16-CLIP.")]
 _Datasets = Annotated[str | None, typer.Option("--datasets", help="Only these data sets: csl,…")]
@@ -76,6 +86,7 @@ def run(
     workers: _Workers = None,
     device: _Device = "auto",
     deterministic: _Deterministic = False,
+    take_over: _TakeOver = False,
     models: _Models = None,
     datasets: _Datasets = None,
     epochs: _Epochs = None,
@@ -89,7 +100,18 @@ def run(
     overrides = _overrides(models, datasets, epochs, folds, where, protocol)
     spec = overrides(read_spec(find_spec(name)))
     path = store or _default_store(name)
-    _run(spec, path, executor, address, workers, device, deterministic, format_name, output)
+    _run(
+        spec,
+        path,
+        executor,
+        address,
+        workers,
+        device,
+        deterministic,
+        take_over,
+        format_name,
+        output,
+    )
 
 
 @app.command()
@@ -101,6 +123,7 @@ def resume(
     workers: _Workers = None,
     device: _Device = "auto",
     deterministic: _Deterministic = False,
+    take_over: _TakeOver = False,
     format_name: _Format = None,
     output: _Output = None,
 ) -> None:
@@ -108,7 +131,18 @@ def resume(
     path = store or _default_store(name)
     with _open(path, name) as opened:
         spec = _last_plan(opened, name)
-    _run(spec, path, executor, address, workers, device, deterministic, format_name, output)
+    _run(
+        spec,
+        path,
+        executor,
+        address,
+        workers,
+        device,
+        deterministic,
+        take_over,
+        format_name,
+        output,
+    )
 
 
 @app.command()
@@ -150,6 +184,18 @@ def report(
         write_table(overrides(spec), opened, protocol or spec.protocol, chosen, output)
 
 
+@app.command()
+def repair(
+    store: Annotated[Path, typer.Argument(help="File of results, such as runs/NAME.sqlite.")],
+) -> None:
+    """Delete what is damaged in a store; the next run measures it again."""
+    found = repair_store(store)
+    console = Console(highlight=False)
+    for damage in found:
+        console.print(f"Deleted {damage.what}: {damage.why}.", markup=False, soft_wrap=True)
+    console.print(f"{len(found)} damaged entries in {store}.", markup=False, soft_wrap=True)
+
+
 def _run(
     spec: Spec,
     path: Path,
@@ -158,6 +204,7 @@ def _run(
     workers: int | None,
     device: str,
     deterministic: bool,
+    take_over: bool,
     format_name: FormatName | None,
     output: Path | None,
 ) -> None:
@@ -182,6 +229,7 @@ def _run(
                     together=on_gpu,
                     command=_command(),
                     tell=display.tell,
+                    take_over=take_over,
                 )
         except KeyboardInterrupt:
             messages.print(f"Stopped. What is finished is in {path}; the same command goes on.")

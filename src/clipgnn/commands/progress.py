@@ -27,6 +27,7 @@ class ProgressDisplay:
         self._began = time.monotonic()
         self._printed = -LINE_SECONDS
         self._failure: str | None = None
+        self._notice: str | None = None
         self._bars = Bars(
             TextColumn("{task.description}"),
             BarColumn(),
@@ -56,7 +57,12 @@ class ProgressDisplay:
         if progress.last_failure != self._failure:
             self._failure = progress.last_failure
             self._console.print(f"failed: {progress.last_failure}", style="red", markup=False)
+        if progress.notice != self._notice:
+            self._notice = progress.notice
+            self._console.print(progress.notice, style="yellow", markup=False, soft_wrap=True)
         failed = f", {progress.failed} failed" if progress.failed else ""
+        if progress.unsaved:
+            failed += f", {progress.unsaved} not written yet"
         self._bars.update(
             self._task,
             description=f"{self._name}{failed}",
