@@ -144,6 +144,9 @@ def test_a_trial_that_fails(call, monkeypatch):
         (("run", "small", "--device", "cuda:99"), "--device cuda:99 is not on this machine"),
         (("run", "small", "--executor", "rey"), "Did you mean 'ray'?"),
         (("run", "small", "--address", "x:1"), "--address is for the executor ray"),
+        ((*RUN, "--job-timeout", "5"), "--job-timeout is for the executors processes and ray"),
+        (("run", "small", "--job-timeout", "0"), "--job-timeout must be a positive number"),
+        ((*RUN, "--heartbeat-timeout", "5"), "--heartbeat-timeout is for the executor processes"),
         (("status", "small"), "no store runs/small.sqlite. Run `clipgnn experiment run small`"),
         (("report", "small", "--store", "x.sqlite"), "There is no store x.sqlite"),
         (("resume", "small"), "There is no store"),
@@ -220,10 +223,13 @@ def test_a_bar_on_a_terminal():
     with ProgressDisplay("small", console) as display:
         display.tell(Progress(total=10, finished=4, failed=0, reused=4))
         display.tell(Progress(10, 5, 1, 4, last_failure="[trial] went wrong"))
+        for _ in range(2):
+            display.tell(Progress(10, 7, 1, 4, "[trial] went wrong", 2, notice="[store] is locked"))
     text = console.export_text()
     assert "failed: [trial] went wrong" in text
-    assert "small, 1 failed" in text
-    assert "5/10 trials" in text
+    assert text.count("[store] is locked") == 1
+    assert "small, 1 failed, 2 not written yet" in text
+    assert "7/10 trials" in text
 
 
 def test_plain_lines_at_intervals_elsewhere(monkeypatch, capsys):

@@ -19,7 +19,7 @@ from clipgnn.commands.writing import FormatName, format_of, write_table
 from clipgnn.errors import InvalidParameterError, StoreError, suggestion
 from clipgnn.experiments import trial
 from clipgnn.experiments.catalog import Value
-from clipgnn.experiments.executors import EXECUTORS, executor_named
+from clipgnn.experiments.executors import EXECUTORS, HEARTBEAT_TIMEOUT, executor_named
 from clipgnn.experiments.protocol import PROTOCOLS
 from clipgnn.experiments.reading import find_spec, parse_spec, read_spec
 from clipgnn.experiments.repair import repair as repair_store
@@ -42,7 +42,35 @@ _Store = Annotated[
 _Executor = Annotated[
     str, typer.Option("--executor", help=f"Who does the work: {', '.join(EXECUTORS)}.")
 ]
-_Address = Annotated[str | None, typer.Option("--address", help="Address of the Ray cluster.")]
+_Address = Annotated[
+    str | None,
+    typer.Option(
+        "--address",
+        help="Address of a Ray cluster, for the executor ray; by default a Ray of its own on this "
+        "machine, on the loopback interface only. A Ray cluster runs any code that is sent to it, "
+        "by default without authentication: use one in a trusted network only, or with Ray's "
+        "token authentication (RAY_AUTH_MODE=token, Ray 2.52 or later).",
+    ),
+]
+_JobTimeout = Annotated[
+    float | None,
+    typer.Option(
+        "--job-timeout",
+        metavar="SECONDS",
+        help="Kill and replace the process of a job (a trial, or the folds that are trained "
+        "together) that takes longer; the job is attempted once more and then failed. By default "
+        "there is no limit. For the executors processes and ray.",
+    ),
+]
+_HeartbeatTimeout = Annotated[
+    float | None,
+    typer.Option(
+        "--heartbeat-timeout",
+        metavar="SECONDS",
+        help="Do the same with a process that does not respond and has sent no heartbeat for this "
+        f"time; by default {HEARTBEAT_TIMEOUT:.0f}. For the executor processes.",
+    ),
+]
 _Workers = Annotated[
     int | None, typer.Option("--workers", min=1, help="Local processes; by default one per core.")
 ]
@@ -87,6 +115,8 @@ def run(
     device: _Device = "auto",
     deterministic: _Deterministic = False,
     take_over: _TakeOver = False,
+    job_timeout: _JobTimeout = None,
+    heartbeat_timeout: _HeartbeatTimeout = None,
     models: _Models = None,
     datasets: _Datasets = None,
     epochs: _Epochs = None,
@@ -109,6 +139,8 @@ def run(
         device,
         deterministic,
         take_over,
+        job_timeout,
+        heartbeat_timeout,
         format_name,
         output,
     )
@@ -124,6 +156,8 @@ def resume(
     device: _Device = "auto",
     deterministic: _Deterministic = False,
     take_over: _TakeOver = False,
+    job_timeout: _JobTimeout = None,
+    heartbeat_timeout: _HeartbeatTimeout = None,
     format_name: _Format = None,
     output: _Output = None,
 ) -> None:
@@ -140,6 +174,8 @@ def resume(
         device,
         deterministic,
         take_over,
+        job_timeout,
+        heartbeat_timeout,
         format_name,
         output,
     )
@@ -205,6 +241,8 @@ def _run(
     device: str,
     deterministic: bool,
     take_over: bool,
+    job_timeout: float | None,
+    heartbeat_timeout: float | None,
     format_name: FormatName | None,
     output: Path | None,
 ) -> None:
@@ -213,7 +251,15 @@ def _run(
     on_gpu = device.startswith("cuda")
     work = partial(trial.run_trials, device=device, deterministic=deterministic)
     messages = Console(stderr=True, highlight=False)
-    executor = executor_named(executor_name, work, workers=workers, address=address, on_gpu=on_gpu)
+    executor = executor_named(
+        executor_name,
+        work,
+        workers=workers,
+        address=address,
+        on_gpu=on_gpu,
+        job_timeout=job_timeout,
+        heartbeat_timeout=heartbeat_timeout,
+    )
     with Store(path, create=True) as store:
         try:
             # What libraries print (Ray, of nodes that die) must not get into the table.
