@@ -14,6 +14,7 @@ from clipgnn.errors import (
     MissingDependencyError,
     ModelFileError,
     StoreError,
+    StoreLockedError,
     TooManyColoringsError,
 )
 
@@ -58,6 +59,7 @@ __all__ = [
     "Recipe",
     "Split",
     "StoreError",
+    "StoreLockedError",
     "TooManyColoringsError",
     "__version__",
     "all_colorings",

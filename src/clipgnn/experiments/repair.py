@@ -12,7 +12,8 @@ def repair(path: Path) -> list[Damage]:
     """Delete the damaged rows of a store, so that the next run measures them again.
 
     Of a damaged trial its results and attempts are deleted too. Results whose environment is
-    damaged are kept, with an environment that says so. All of it happens, or nothing.
+    damaged are kept, with an environment that says so. All of it happens, or nothing. No run
+    should use the store meanwhile.
 
     Args:
         path: the store.

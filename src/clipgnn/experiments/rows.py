@@ -93,10 +93,10 @@ def damages(database: Database) -> list[Damage]:
 def _examined(database: Database, table: str) -> Iterator[tuple[int, tuple[Any, ...], str | None]]:
     """Row number, values and, if the row is damaged, how that shows."""
     columns = ", ".join(COLUMNS[table])
+    rows = database.read(f"SELECT rowid, {columns}, checksum FROM {table} ORDER BY rowid")
+    # Read after the results, to which another process may be adding.
     environments = {number for (number,) in database.read("SELECT number FROM environments")}
-    for row, *values, stored in database.read(
-        f"SELECT rowid, {columns}, checksum FROM {table} ORDER BY rowid"
-    ):
+    for row, *values, stored in rows:
         if checksum(*values) != stored:
             yield row, tuple(values), "its checksum does not match"
             continue
