@@ -14,7 +14,7 @@ from clipgnn.experiments.evaluation import evaluate
 from clipgnn.experiments.executors.in_process import InProcessExecutor
 from clipgnn.experiments.reading import parse_spec
 from clipgnn.experiments.repair import repair
-from clipgnn.experiments.rows import COLUMNS
+from clipgnn.experiments.rows import COLUMNS, verified
 from clipgnn.experiments.run import run_experiment
 from clipgnn.experiments.spec import Overrides
 from clipgnn.experiments.store import Store
@@ -44,7 +44,7 @@ def table_of(path):
         [plan] = store.plans()
         spec = parse_spec(plan.content, plan.name, str(path))
         results = store.results()
-        store.failures()
+        verified(store._database, "attempts")
         store.claimed()
         table = make_table(spec, evaluate(spec, results), "gin", provenance(spec, store, results))
         return render_csv(table)

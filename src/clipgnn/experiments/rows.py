@@ -61,14 +61,19 @@ def next_number(database: Database, table: str) -> int:
     return int(number)
 
 
-def verified(database: Database, table: str) -> list[tuple[Any, ...]]:
-    """All rows of a table in the order of their numbers, without the checksums.
+def verified(database: Database, table: str, where: str = "TRUE") -> list[tuple[Any, ...]]:
+    """Rows of a table in the order of their numbers, without the checksums.
+
+    Args:
+        database: the database.
+        table: one of `COLUMNS`.
+        where: a condition in SQL, by default all rows.
 
     Raises:
         StoreError: if a row is damaged, with what it is and how to continue.
     """
     rows = []
-    for _, values, why in _examined(database, table):
+    for _, values, why in _examined(database, table, where):
         if why is not None:
             named = _named(database, table, values)
             raise StoreError(
@@ -90,10 +95,14 @@ def damages(database: Database) -> list[Damage]:
     ]
 
 
-def _examined(database: Database, table: str) -> Iterator[tuple[int, tuple[Any, ...], str | None]]:
+def _examined(
+    database: Database, table: str, where: str = "TRUE"
+) -> Iterator[tuple[int, tuple[Any, ...], str | None]]:
     """Row number, values and, if the row is damaged, how that shows."""
     columns = ", ".join(COLUMNS[table])
-    rows = database.read(f"SELECT rowid, {columns}, checksum FROM {table} ORDER BY rowid")
+    rows = database.read(
+        f"SELECT rowid, {columns}, checksum FROM {table} WHERE {where} ORDER BY rowid"
+    )
     # Read after the results, to which another process may be adding.
     environments = {number for (number,) in database.read("SELECT number FROM environments")}
     for row, *values, stored in rows:

@@ -255,11 +255,13 @@ class Store:
 
     def failures(self) -> dict[str, Failure]:
         """Trials that failed and have not succeeded since."""
-        finished = self.finished()
+        rows = verified(
+            self._database,
+            "attempts",
+            "outcome = 'failed' AND trial NOT IN (SELECT trial FROM results)",
+        )
         failures: dict[str, Failure] = {}
-        for _, trial, _, outcome, _, error, traceback in verified(self._database, "attempts"):
-            if outcome != "failed" or trial in finished:
-                continue
+        for _, trial, _, _, _, error, traceback in rows:
             before = failures[trial].attempts if trial in failures else 0
             failures[trial] = Failure(error, traceback, before + 1)
         return failures
