@@ -15,6 +15,7 @@ from clipgnn.errors import (
     ModelFileError,
     OutputError,
     StoreError,
+    StoreLockedError,
     TooManyColoringsError,
     UnsupportedTransformError,
 )
@@ -61,6 +62,7 @@ __all__ = [
     "Recipe",
     "Split",
     "StoreError",
+    "StoreLockedError",
     "TooManyColoringsError",
     "UnsupportedTransformError",
     "__version__",

@@ -56,6 +56,10 @@ class StoreError(ClipGNNError, OSError):
     """A store of results cannot be opened, read or written; what it held is still there."""
 
 
+class StoreLockedError(StoreError):
+    """A store of results is locked by another process for longer than the caller waits."""
+
+
 class MissingDependencyError(ClipGNNError, ImportError):
     """An optional package is needed and not installed."""
 

@@ -1,6 +1,8 @@
 """The command line of experiments: what it prints, where, and with which status."""
 
+import sqlite3
 import sys
+from contextlib import closing
 from functools import partial
 from io import StringIO
 from pathlib import Path
@@ -224,6 +226,9 @@ def test_a_trial_that_diverges(call, monkeypatch):
         (("run", "small", "--device", "cuda:99"), "--device cuda:99 is not on this machine"),
         (("run", "small", "--executor", "rey"), "Did you mean 'ray'?"),
         (("run", "small", "--address", "x:1"), "--address is for the executor ray"),
+        ((*RUN, "--job-timeout", "5"), "--job-timeout is for the executors processes and ray"),
+        (("run", "small", "--job-timeout", "0"), "--job-timeout must be a positive number"),
+        ((*RUN, "--heartbeat-timeout", "5"), "--heartbeat-timeout is for the executor processes"),
         (("status", "small"), "no store runs/small.sqlite. Run `clipgnn experiment run small`"),
         (("report", "small", "--store", "x.sqlite"), "There is no store x.sqlite"),
         (("resume", "small"), "There is no store"),
@@ -275,15 +280,38 @@ def test_a_report_of_the_wrong_protocol(call):
     assert "needs validation graphs" in errors
 
 
+def test_repair(call):
+    assert call(*RUN)[0] == 0
+    with closing(sqlite3.connect("runs/small.sqlite")) as raw:
+        raw.execute("UPDATE results SET finished = '2001' WHERE rowid = 3")
+        raw.commit()
+    for command in (("report", "small"), RUN):
+        status, output, errors = call(*command)
+        assert (status, output) == (2, "")
+        assert "`clipgnn experiment repair runs/small.sqlite`" in errors
+        assert errors.count("\n") == 1
+    status, output, _ = call("repair", "runs/small.sqlite")
+    assert status == 0
+    assert output.startswith("Deleted the result of trial ")
+    assert output.endswith("1 damaged entries in runs/small.sqlite.\n")
+    status, _, messages = call(*RUN)
+    assert status == 0
+    assert "47 of 48 trials" in messages
+    assert call("repair", "nowhere.sqlite")[2].startswith("clipgnn: There is no store")
+
+
 def test_a_bar_on_a_terminal():
     console = Console(force_terminal=True, width=100, record=True, file=StringIO())
     with ProgressDisplay("small", console) as display:
         display.tell(Progress(total=10, finished=4, failed=0, reused=4))
         display.tell(Progress(10, 5, 1, 4, last_failure="[trial] went wrong"))
+        for _ in range(2):
+            display.tell(Progress(10, 7, 1, 4, "[trial] went wrong", 2, notice="[store] is locked"))
     text = console.export_text()
     assert "failed: [trial] went wrong" in text
-    assert "small, 1 failed" in text
-    assert "5/10 trials" in text
+    assert text.count("[store] is locked") == 1
+    assert "small, 1 failed, 2 not written yet" in text
+    assert "7/10 trials" in text
 
 
 def test_plain_lines_at_intervals_elsewhere(monkeypatch, capsys):

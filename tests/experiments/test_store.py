@@ -14,7 +14,7 @@ from tests.experiments.fake_training import fake_result, small_spec
 
 from clipgnn.errors import StoreError
 from clipgnn.experiments import sessions
-from clipgnn.experiments.sessions import EXPIRY_SECONDS, Session
+from clipgnn.experiments.sessions import EXPIRY_SECONDS, Heartbeats, Session
 from clipgnn.experiments.store import Failure, Store
 
 SPEC = small_spec()
@@ -33,7 +33,8 @@ def begin(store):
 
 def test_results_come_back_to_the_last_bit(store):
     session = begin(store)
-    result = replace(fake_result(TRIALS[0]), train_loss=[0.1 + 0.2, float("nan"), -0.0, 1e-300])
+    loss = [0.1 + 0.2, float("nan"), -0.0, 1e-300, 5e-324]
+    result = replace(fake_result(TRIALS[0]), train_loss=loss)
     store.record(session, [result])
     back = store.results()[TRIALS[0].identity]
     np.testing.assert_array_equal(back.train_loss, result.train_loss)
@@ -96,15 +97,29 @@ def test_the_claims_of_a_dead_process_are_free(store, monkeypatch):
 def test_a_process_is_known_by_its_start_time_too():
     session = Session.of_this_process()
     assert session.process == os.getpid()
-    assert session.is_alive(signed=0.0)  # the process number speaks, not the signature
-    assert not replace(session, started="1").is_alive(signed=0.0)
+    assert session.is_alive(silence=1e9)  # the PID counts, not the heartbeat
+    assert not replace(session, started="1").is_alive(silence=0.0)
 
 
-def test_a_process_elsewhere_is_known_by_its_signature(monkeypatch):
+def test_a_process_elsewhere_is_known_by_its_heartbeats():
     elsewhere = replace(Session.of_this_process(), machine="elsewhere", process=1)
-    monkeypatch.setattr(sessions.time, "time", lambda: 1000.0)
-    assert elsewhere.is_alive(signed=1000.0 - EXPIRY_SECONDS / 2)
-    assert not elsewhere.is_alive(signed=1000.0 - EXPIRY_SECONDS)
+    assert elsewhere.is_alive(silence=EXPIRY_SECONDS / 2)
+    assert not elsewhere.is_alive(silence=EXPIRY_SECONDS)
+
+
+@pytest.mark.parametrize(("ahead", "first"), [(-50.0, 50.0), (0.0, 0.0), (1e6, 0.0)])
+def test_silence_is_measured_by_the_clock_of_this_machine(monkeypatch, ahead, first):
+    clock = {"wall": 1e9, "here": 500.0}
+    monkeypatch.setattr(sessions.time, "time", lambda: clock["wall"])
+    monkeypatch.setattr(sessions.time, "monotonic", lambda: clock["here"])
+    session = replace(Session.of_this_process(), machine="elsewhere")
+    heartbeats = Heartbeats()
+    assert heartbeats.silence(session, 1e9 + ahead) == first
+    clock.update(wall=2e9, here=600.0)  # the wall clock was set, 100 s have passed
+    assert heartbeats.silence(session, 1e9 + ahead) == first + 100.0
+    assert heartbeats.silence(session, 1e9 + ahead + 15) == 0.0  # a new heartbeat
+    clock["here"] = 601.0
+    assert heartbeats.silence(session, 1e9 + ahead + 15) == 1.0
 
 
 def test_a_machine_is_known_by_its_name_its_boot_and_its_namespace(monkeypatch):

@@ -2,7 +2,7 @@
 
 Environment: FAKE_SECONDS a trial takes, FAKE_LOG a file that says who worked on what, FAKE_DIE_AT
 the number of the write to the store at which the process kills itself, FAKE_COMPANY if results
-depend on what is trained together.
+depend on what is trained together, FAKE_PATIENCE the seconds it waits for a lock.
 """
 
 import os
@@ -17,6 +17,7 @@ from tests.experiments.fake_training import company, fake, fake_fingerprint
 from clipgnn import cli
 from clipgnn.experiments import data, trial
 from clipgnn.experiments.database import Database
+from clipgnn.experiments.store import Store
 from clipgnn.experiments.trial import Trial, TrialResult
 
 ROOT = Path(__file__).parents[2]
@@ -57,5 +58,9 @@ if __name__ == "__main__":
     data.fingerprint_of = fake_fingerprint
     if "FAKE_DIE_AT" in os.environ:
         die_at(int(os.environ["FAKE_DIE_AT"]))
+    if "FAKE_PATIENCE" in os.environ:
+        defaults = Store.__init__.__kwdefaults__
+        assert defaults is not None
+        defaults["patience"] = float(os.environ["FAKE_PATIENCE"])
     sys.argv[0] = "clipgnn"
     cli.main()

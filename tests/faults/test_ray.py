@@ -5,6 +5,7 @@ import socket
 import subprocess
 import sys
 import time
+from ipaddress import ip_address
 
 import pytest
 from tests.experiments.fake_training import SMALL, fake
@@ -89,6 +90,25 @@ def test_a_cluster_that_does_not_answer():
 def test_an_address_that_is_none(address):
     with pytest.raises(ClipGNNError, match="must be a host and a port"):
         executor_named("ray", fake, address=address)
+
+
+def test_a_ray_of_its_own_is_on_loopback_and_replaces_a_stopped_process():
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.faults.ray_local"],
+        cwd=ROOT,
+        env={**ENVIRONMENT, "RAY_ADDRESS": "192.0.2.1:6379"},  # no cluster was asked for
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    addresses, *outcomes = done.stdout.splitlines()
+    assert len(addresses.split()) >= 4, "the processes of Ray were not found"
+    assert {
+        address for address in addresses.split() if not ip_address(address).is_loopback
+    } == set()
+    assert outcomes == ["0 it did not finish within 4 s (--job-timeout)", "1 ", "2 "]
 
 
 def test_a_node_is_killed_while_the_run_is_going(folder, cluster, request):

@@ -114,29 +114,10 @@ def test_an_empty_file_is_a_new_store(tmp_path):
 def test_a_locked_store(path):
     with closing(sqlite3.connect(path, isolation_level=None)) as other:
         other.execute("BEGIN EXCLUSIVE")
-        check_refused(path, "small.sqlite has been locked by another process", patience=0.1)
+        check_refused(path, "small.sqlite has been locked by .* for over 0.1 s", patience=0.1)
         other.execute("ROLLBACK")
     with Store(path) as store:
         assert len(store.finished()) == 48
-
-
-def test_a_store_that_is_locked_during_a_run_keeps_what_it_has(tmp_path):
-    path = tmp_path / "small.sqlite"
-
-    def locking(trials):
-        if len(store.finished()) == 5:
-            locker.execute("BEGIN IMMEDIATE")
-        return fake(trials)
-
-    with closing(sqlite3.connect(path, isolation_level=None)) as locker:
-        with (
-            Store(path, create=True, patience=0.1) as store,
-            pytest.raises(StoreError, match="locked by another process"),
-        ):
-            run_experiment(SPEC, store, InProcessExecutor(locking))
-        locker.execute("ROLLBACK")
-    with Store(path) as store:
-        assert len(store.finished()) == 5
 
 
 def test_a_full_disk(path, tmp_path):

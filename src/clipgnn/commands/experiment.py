@@ -21,15 +21,17 @@ from clipgnn.commands.writing import FormatName, format_of, write_table
 from clipgnn.errors import InvalidParameterError, StoreError, one_line, suggestion
 from clipgnn.experiments import data, trial
 from clipgnn.experiments.catalog import Value
-from clipgnn.experiments.executors import EXECUTORS, executor_named
+from clipgnn.experiments.executors import EXECUTORS, HEARTBEAT_TIMEOUT, executor_named
 from clipgnn.experiments.protocol import PROTOCOLS
 from clipgnn.experiments.reading import find_spec, parse_spec, read_spec
+from clipgnn.experiments.repair import repair as repair_store
 from clipgnn.experiments.run import run_experiment
+from clipgnn.experiments.sessions import EXPIRY_SECONDS
 from clipgnn.experiments.spec import Overrides, Spec
 from clipgnn.experiments.store import Store
 
 app = typer.Typer(
-    help="Run experiments, see how far they are, print their tables.",
+    help="Run experiments, show their progress, print their tables, repair their stores.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
@@ -42,7 +44,35 @@ _Store = Annotated[
 _Executor = Annotated[
     str, typer.Option("--executor", help=f"Who does the work: {', '.join(EXECUTORS)}.")
 ]
-_Address = Annotated[str | None, typer.Option("--address", help="Address of the Ray cluster.")]
+_Address = Annotated[
+    str | None,
+    typer.Option(
+        "--address",
+        help="Address of a Ray cluster, for the executor ray; by default a Ray of its own on this "
+        "machine, on the loopback interface only. A Ray cluster runs any code that is sent to it, "
+        "by default without authentication: use one in a trusted network only, or with Ray's "
+        "token authentication (RAY_AUTH_MODE=token, Ray 2.52 or later).",
+    ),
+]
+_JobTimeout = Annotated[
+    float | None,
+    typer.Option(
+        "--job-timeout",
+        metavar="SECONDS",
+        help="Kill and replace the process of a job (a trial, or the folds that are trained "
+        "together) that takes longer; the job is attempted once more and then failed. By default "
+        "there is no limit. For the executors processes and ray.",
+    ),
+]
+_HeartbeatTimeout = Annotated[
+    float | None,
+    typer.Option(
+        "--heartbeat-timeout",
+        metavar="SECONDS",
+        help="Do the same with a process that does not respond and has sent no heartbeat for this "
+        f"time; by default {HEARTBEAT_TIMEOUT:.0f}. For the executor processes.",
+    ),
+]
 _Workers = Annotated[
     int | None,
     typer.Option("--workers", min=1, max=1024, help="Local processes; by default one per core."),
@@ -57,6 +87,14 @@ _RetryFailed = Annotated[
     bool,
     typer.Option(
         "--retry-failed", help="Train again what diverged; other failures always are tried again."
+    ),
+]
+_TakeOver = Annotated[
+    bool,
+    typer.Option(
+        "--take-over",
+        help="Begin at once with trials that a session on another machine has claimed, instead of "
+        f"waiting until it has been without a heartbeat for {EXPIRY_SECONDS:.0f} s.",
     ),
 ]
 _Models = Annotated[str | None, typer.Option("--models", help="Only these rows: 0-CLIP,16-CLIP.")]
@@ -86,6 +124,9 @@ def run(
     device: _Device = "auto",
     deterministic: _Deterministic = False,
     retry_failed: _RetryFailed = False,
+    take_over: _TakeOver = False,
+    job_timeout: _JobTimeout = None,
+    heartbeat_timeout: _HeartbeatTimeout = None,
     models: _Models = None,
     datasets: _Datasets = None,
     epochs: _Epochs = None,
@@ -108,6 +149,9 @@ def run(
         device,
         deterministic,
         retry_failed,
+        take_over,
+        job_timeout,
+        heartbeat_timeout,
         format_name,
         output,
     )
@@ -123,6 +167,9 @@ def resume(
     device: _Device = "auto",
     deterministic: _Deterministic = False,
     retry_failed: _RetryFailed = False,
+    take_over: _TakeOver = False,
+    job_timeout: _JobTimeout = None,
+    heartbeat_timeout: _HeartbeatTimeout = None,
     format_name: _Format = None,
     output: _Output = None,
 ) -> None:
@@ -139,6 +186,9 @@ def resume(
         device,
         deterministic,
         retry_failed,
+        take_over,
+        job_timeout,
+        heartbeat_timeout,
         format_name,
         output,
     )
@@ -186,6 +236,18 @@ def report(
         write_table(overrides(spec), opened, protocol or spec.protocol, chosen, output)
 
 
+@app.command()
+def repair(
+    store: Annotated[Path, typer.Argument(help="File of results, such as runs/NAME.sqlite.")],
+) -> None:
+    """Delete what is damaged in a store; the next run measures it again."""
+    found = repair_store(store)
+    console = terminal()
+    for damage in found:
+        console.print(one_line(f"Deleted {damage.what}: {damage.why}."), soft_wrap=True)
+    console.print(one_line(f"{len(found)} damaged entries in {store}."), soft_wrap=True)
+
+
 def _run(
     spec: Spec,
     path: Path,
@@ -195,6 +257,9 @@ def _run(
     device: str,
     deterministic: bool,
     retry_failed: bool,
+    take_over: bool,
+    job_timeout: float | None,
+    heartbeat_timeout: float | None,
     format_name: FormatName | None,
     output: Path | None,
 ) -> None:
@@ -206,7 +271,15 @@ def _run(
     with redirect_stdout(sys.stderr):  # downloads are reported on stdout
         found = data.fingerprints(dict.fromkeys(cell.dataset for cell in spec.cells), spec.data)
     spec = replace(spec, data=found)
-    executor = executor_named(executor_name, work, workers=workers, address=address, on_gpu=on_gpu)
+    executor = executor_named(
+        executor_name,
+        work,
+        workers=workers,
+        address=address,
+        on_gpu=on_gpu,
+        job_timeout=job_timeout,
+        heartbeat_timeout=heartbeat_timeout,
+    )
     with Store(path, create=True) as store:
         try:
             # What libraries print (Ray, of nodes that die) must not get into the table.
@@ -223,6 +296,7 @@ def _run(
                     retry_failed=retry_failed,
                     command=_command(),
                     tell=display.tell,
+                    take_over=take_over,
                 )
         except KeyboardInterrupt:
             messages.print(

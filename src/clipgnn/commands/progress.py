@@ -28,6 +28,7 @@ class ProgressDisplay:
         self._began = time.monotonic()
         self._printed = -LINE_SECONDS
         self._failure: str | None = None
+        self._notice: str | None = None
         self._bars = Bars(
             TextColumn("{task.description}", markup=False),
             BarColumn(),
@@ -58,8 +59,13 @@ class ProgressDisplay:
             self._failure = progress.last_failure
             failure = one_line(progress.last_failure or "")
             self._console.print(f"failed: {failure}", style="red", markup=False)
+        if progress.notice != self._notice:
+            self._notice = progress.notice
+            notice = one_line(progress.notice or "")
+            self._console.print(notice, style="yellow", markup=False, soft_wrap=True)
         failed = f", {progress.failed} failed" if progress.failed else ""
         failed += f", {progress.diverged} diverged" if progress.diverged else ""
+        failed += f", {progress.unsaved} not written yet" if progress.unsaved else ""
         self._bars.update(
             self._task,
             description=f"{self._name}{failed}",

@@ -7,17 +7,22 @@ write-ahead log would help.
 """
 
 import sqlite3
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from clipgnn.errors import StoreError
+from clipgnn.errors import StoreError, StoreLockedError
+from clipgnn.experiments.lock_holders import lock_holders
 
 APPLICATION = 0x434C4950
 """Marks the file as ours: "CLIP" in ASCII."""
 
 SCHEMA_VERSION = 2
+
+BUSY_SECONDS = 0.1
+"""How long SQLite itself waits for a lock; between two such waits Python can handle Ctrl-C."""
 
 _SCHEMA = """
 CREATE TABLE plans (
@@ -26,7 +31,8 @@ CREATE TABLE plans (
     content TEXT NOT NULL,            -- JSON in the structure of the TOML file
     data TEXT NOT NULL,               -- JSON: fingerprint of each data set by name
     command TEXT NOT NULL,
-    begun TEXT NOT NULL
+    begun TEXT NOT NULL,
+    checksum BLOB NOT NULL            -- of the other columns; see checksums.py
 );
 CREATE TABLE sessions (
     identity TEXT PRIMARY KEY,
@@ -40,7 +46,8 @@ CREATE TABLE sessions (
 );
 CREATE TABLE trials (
     identity TEXT PRIMARY KEY,
-    content TEXT NOT NULL             -- canonical JSON, of which the identity is a hash
+    content TEXT NOT NULL,            -- canonical JSON, of which the identity is a hash
+    checksum BLOB NOT NULL
 );
 CREATE TABLE claims (
     trial TEXT PRIMARY KEY REFERENCES trials,
@@ -54,12 +61,14 @@ CREATE TABLE attempts (
     outcome TEXT NOT NULL CHECK (outcome IN ('succeeded', 'failed', 'diverged', 'lost')),
     at TEXT NOT NULL,
     error TEXT,
-    traceback TEXT
+    traceback TEXT,
+    checksum BLOB NOT NULL
 );
 CREATE INDEX attempts_of_trial ON attempts (trial);
 CREATE TABLE environments (
     number INTEGER PRIMARY KEY,
-    content TEXT NOT NULL UNIQUE      -- JSON: device, versions, machine
+    content TEXT NOT NULL UNIQUE,     -- JSON: device, versions, machine
+    checksum BLOB NOT NULL
 );
 CREATE TABLE results (
     trial TEXT PRIMARY KEY REFERENCES trials,
@@ -70,9 +79,12 @@ CREATE TABLE results (
     epoch_seconds REAL NOT NULL,
     compile_seconds REAL NOT NULL,
     environment INTEGER NOT NULL REFERENCES environments,
-    finished TEXT NOT NULL
+    finished TEXT NOT NULL,
+    checksum BLOB NOT NULL
 );
 """
+
+_STATEMENTS = [text.strip() for text in _SCHEMA.split(";\n") if text.strip()]
 
 
 class Database:
@@ -82,10 +94,11 @@ class Database:
         path: the file.
         create: whether to make it if it is not there.
         patience: seconds to wait for another process's transaction.
-        check: whether to look for damage.
+        check: whether to check that the file is an undamaged store.
 
     Raises:
-        StoreError: if the file is not there, damaged, locked, or not a store.
+        StoreLockedError: if another process keeps the file locked.
+        StoreError: if the file does not exist, is damaged, or is not a store.
     """
 
     def __init__(
@@ -110,13 +123,16 @@ class Database:
             self._connection = sqlite3.connect(
                 f"{path.absolute().as_uri()}?mode={mode}",
                 uri=True,
-                timeout=patience,
+                timeout=min(patience, BUSY_SECONDS),
                 isolation_level=None,  # transactions are begun here, by hand
             )
+        # Damaged text must reach the checksums, which say in which row it is.
+        self._connection.text_factory = lambda content: content.decode("utf-8", "replace")
         try:
             self._prepare(create)
             if check:
-                self._check()
+                self.check_schema()
+                self.check_integrity()
         except BaseException:
             self._connection.close()
             raise
@@ -124,22 +140,22 @@ class Database:
     def read(self, query: str, *values: object) -> list[tuple[Any, ...]]:
         """All rows of a query."""
         with self.errors():
-            return self._connection.execute(query, values).fetchall()
+            return self._execute(query, values).fetchall()
 
     def write(self, query: str, *values: object) -> None:
         """One statement of the transaction that is open."""
         with self.errors():
-            self._connection.execute(query, values)
+            self._execute(query, values)
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
         """All that is read and written inside happens at once, or not at all."""
         with self.errors():
-            self._connection.execute("BEGIN IMMEDIATE")
+            self._execute("BEGIN IMMEDIATE")
         try:
             yield
             with self.errors():
-                self._connection.execute("COMMIT")
+                self._execute("COMMIT")
         finally:
             # Still open: something failed. SQLite has ended it itself when the disk was full.
             if self._connection.in_transaction:
@@ -152,27 +168,24 @@ class Database:
 
     @contextmanager
     def errors(self) -> Iterator[None]:
-        """SQLite's errors as ours, which say what to do."""
+        """Translate SQLite's errors into ours, which say what to do."""
         try:
             yield
         except sqlite3.Error as error:
-            raise StoreError(self._explain(error)) from error
+            kind = StoreLockedError if _is_locked(error) else StoreError
+            raise kind(self._explain(error)) from error
+        except UnicodeDecodeError as error:  # SQLite's message quotes the damaged part
+            raise StoreError(self._damaged("its schema is not text")) from error
 
-    def _prepare(self, create: bool) -> None:
-        with self.errors():
-            self._connection.execute("PRAGMA synchronous = FULL")
-            self._connection.execute("PRAGMA foreign_keys = ON")
-        if create and not self.read("SELECT name FROM sqlite_schema"):
-            with self.transaction():  # which another process may have won
-                if not self.read("SELECT name FROM sqlite_schema"):
-                    for statement in _SCHEMA.split(";\n"):
-                        self.write(statement)
-                    self.write(f"PRAGMA application_id = {APPLICATION}")
-                    self.write(f"PRAGMA user_version = {SCHEMA_VERSION}")
+    def check_schema(self) -> None:
+        """Refuse a file that is not a store of this version.
 
-    def _check(self) -> None:
+        Raises:
+            StoreError: if it is not.
+        """
         [(application,)] = self.read("PRAGMA application_id")
-        if not application and not self.read("SELECT name FROM sqlite_schema"):
+        statements = [sql for (sql,) in self.read("SELECT sql FROM sqlite_schema") if sql]
+        if not application and not statements:
             raise StoreError(f"{self.path} is empty: nothing has been run into it yet.")
         if application != APPLICATION:
             raise StoreError(
@@ -194,7 +207,19 @@ class Database:
                 f"{SCHEMA_VERSION}. It was left as it is; use the clipgnn that wrote it, or "
                 "choose another file with --store."
             )
-        checked = self.read("PRAGMA quick_check(1)")
+        if sorted(statements) != sorted(_STATEMENTS):
+            raise StoreError(self._damaged("its tables are not those of its version"))
+
+    def check_integrity(self) -> None:
+        """Refuse a file whose structure is damaged.
+
+        This is SQLite's full check. Its quick one does not compare indexes with their tables, and
+        which trials are finished is read from an index.
+
+        Raises:
+            StoreError: if it is damaged.
+        """
+        checked = self.read("PRAGMA integrity_check(1)")
         if checked != [("ok",)]:
             raise StoreError(self._damaged(str(checked[0][0])))
 
@@ -207,14 +232,36 @@ class Database:
         sources = sorted(str(source) for (source,) in rows if source)
         return f"the clipgnn of source {', '.join(sources)}" if sources else "the clipgnn before it"
 
+    def _execute(self, query: str, values: Sequence[object] = ()) -> sqlite3.Cursor:
+        """Execute a statement; wait while another process has the file locked."""
+        end = time.monotonic() + self.patience
+        while True:
+            try:
+                return self._connection.execute(query, values)
+            except sqlite3.OperationalError as error:
+                if not _is_locked(error) or time.monotonic() >= end:
+                    raise
+
+    def _prepare(self, create: bool) -> None:
+        with self.errors():
+            self._execute("PRAGMA synchronous = FULL")
+            self._execute("PRAGMA foreign_keys = ON")
+        if create and not self.read("SELECT name FROM sqlite_schema"):
+            with self.transaction():  # which another process may have won
+                if not self.read("SELECT name FROM sqlite_schema"):
+                    for statement in _STATEMENTS:
+                        self.write(statement)
+                    self.write(f"PRAGMA application_id = {APPLICATION}")
+                    self.write(f"PRAGMA user_version = {SCHEMA_VERSION}")
+
     def _explain(self, error: sqlite3.Error) -> str:
-        code = getattr(error, "sqlite_errorcode", None)
-        primary = None if code is None else code & 0xFF
-        if primary in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+        if _is_locked(error):
+            holders = ", ".join(lock_holders(self.path)) or "another process"
             return (
-                f"{self.path} has been locked by another process for over {self.patience:g} s. "
+                f"{self.path} has been locked by {holders} for over {self.patience:g} s. "
                 "Nothing is lost; run the command again once it is free."
             )
+        primary = _primary_code(error)
         if primary == sqlite3.SQLITE_FULL:
             return (
                 f"The disk of {self.path} is full. All results recorded so far are safe; make "
@@ -239,3 +286,12 @@ class Database:
             "copy, save what can be saved with the sqlite3 program's .recover, or choose another "
             "file with --store."
         )
+
+
+def _primary_code(error: sqlite3.Error) -> int | None:
+    code: int | None = getattr(error, "sqlite_errorcode", None)
+    return None if code is None else code & 0xFF
+
+
+def _is_locked(error: sqlite3.Error) -> bool:
+    return _primary_code(error) in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)

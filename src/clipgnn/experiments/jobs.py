@@ -109,6 +109,11 @@ def _check(job: Job, results: Sequence[TrialResult]) -> None:
             continue  # its curves end before the epoch that is named, perhaps at once
         if not result.test_score:
             raise InvalidParameterError(f"{trial} must have a score for each epoch. It has none.")
+        if len(result.train_loss) != len(result.test_score):
+            raise InvalidParameterError(
+                f"{trial} must have a loss for each of its {len(result.test_score)} epochs. "
+                f"It has {len(result.train_loss)}."
+            )
         if trial.split == "nested" and len(result.validation_score) != len(result.test_score):
             raise InvalidParameterError(
                 f"{trial} must have a validation score for each of its {len(result.test_score)} "

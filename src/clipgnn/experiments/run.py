@@ -4,15 +4,16 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 
-from clipgnn.errors import InvalidParameterError, StoreError
+from clipgnn.errors import InvalidParameterError, StoreError, StoreLockedError
 from clipgnn.experiments.executors import Executor
 from clipgnn.experiments.jobs import Job, Outcome, jobs_of
-from clipgnn.experiments.sessions import SIGN_SECONDS, Session
+from clipgnn.experiments.recording import Recorder
+from clipgnn.experiments.sessions import SIGN_SECONDS, Claimant, Session
 from clipgnn.experiments.spec import Spec
 from clipgnn.experiments.store import Store
 from clipgnn.experiments.trial import Trial
@@ -32,6 +33,8 @@ class Progress:
         reused: those that had a result before this run.
         last_failure: what went wrong last, if anything did.
         diverged: those whose training diverged; they are settled, and not attempted again.
+        unsaved: finished trials whose results are not written yet, because the store is locked.
+        notice: the last thing that the user should know about the run, such as what it waits for.
     """
 
     total: int
@@ -40,6 +43,8 @@ class Progress:
     reused: int
     last_failure: str | None = None
     diverged: int = 0
+    unsaved: int = 0
+    notice: str | None = None
 
     @property
     def over(self) -> bool:
@@ -57,14 +62,16 @@ def run_experiment(
     command: str = "",
     tell: Callable[[Progress], None] = lambda progress: None,
     pause: float = 1.0,
+    take_over: bool = False,
 ) -> Progress:
     """Run every trial of an experiment that has no result yet.
 
-    Results are in the store as soon as they arrive. Trials of a group (see `jobs`) are trained
-    together whatever is finished already, and folds that come with them are kept, too. A job that
-    fails is attempted once more; if it fails again, that is written down and the next run attempts
-    it again. A trial that diverges is settled, and not attempted again unless that is asked for.
-    Trials that another process is at work on are waited for, and taken over if that process dies.
+    Results are in the store as soon as they arrive. While the store is locked they are kept in
+    memory, and nothing new is begun. Trials of a group (see `jobs`) are trained together whatever
+    is finished already, and folds that come with them are kept, too. A job that fails is attempted
+    once more; if it fails again, that is written down and the next run attempts it again. A trial
+    that diverges is settled, and not attempted again unless that is asked for. Trials that another
+    process is at work on are waited for, and taken over if that process dies.
 
     Args:
         spec: the experiment, with the fingerprint of every data set in its `data`.
@@ -76,6 +83,8 @@ def run_experiment(
         command: how the run was asked for, to be written down.
         tell: called with the progress at the beginning and whenever it changes.
         pause: seconds between two looks at what other processes do.
+        take_over: whether to begin at once with trials that sessions on other machines have
+            claimed, instead of waiting until they have been without a heartbeat for a while.
 
     Returns:
         How far it came: `finished` is `total`, or there are failed or diverged trials.
@@ -92,8 +101,14 @@ def run_experiment(
         session = store.begin(spec.name, spec.content(), command, planned)
         try:
             with _Signing(store.path, session):
-                running = _Run(trials, jobs, store, session, executor, retry_failed, tell)
-                return running.until_done(pause)
+                run = _Run(trials, jobs, store, session, executor, retry_failed, tell)
+                try:
+                    if take_over:
+                        run.take_over()
+                    return run.until_done(pause)
+                except BaseException:
+                    run.save_the_rest()
+                    raise
         finally:
             # If this cannot be written either, the claims end with the process.
             with suppress(StoreError):
@@ -130,6 +145,9 @@ class _Run:
         self.tell = tell
         self.failures: Counter[str] = Counter()
         self.last_failure: str | None = None
+        self.notice: str | None = None
+        self.announced: set[str] = set()
+        self.recorder = Recorder(store, session, self._notify)
         # How often trials were attempted that are to be attempted again although they diverged.
         earlier = store.diverged() if retry_failed else {}
         self.earlier = {trial: failure.attempts for trial, failure in earlier.items()}
@@ -138,19 +156,41 @@ class _Run:
 
     def until_done(self, pause: float) -> Progress:
         self.tell(self.progress())
-        while open_jobs := self._open():
+        while (open_jobs := self._open()) or self.recorder.is_locked():
+            if self.recorder.is_locked():
+                self.recorder.wait()
+                self.recorder.write()
+                continue
             came = False
             for outcome in self.executor.run(self._claim(open_jobs)):
                 came = True
                 self._keep(outcome)
                 self.tell(self.progress())
-            before = self.progress()
-            self.finished, self.diverged = self._settled()
-            if self.progress() != before:
-                self.tell(self.progress())
-            if not came and self._open():
-                time.sleep(pause)  # the rest is with other processes
+            if self.recorder.is_locked():
+                continue
+            with self._noting_locks():
+                before = self.progress()
+                self.finished, self.diverged = self._settled()
+                if self.progress() != before:
+                    self.tell(self.progress())
+                if not came and (left := self._open()):
+                    self._announce(left)
+                    time.sleep(pause)  # the rest is with other processes
         return self.progress()
+
+    def take_over(self) -> None:
+        for claimant in self.store.take_over():
+            self._notify(f"Took over {_claims(claimant)}.")
+
+    def save_the_rest(self) -> None:
+        """Attempt once more to write what could not be written, and say what is left."""
+        with suppress(StoreError):
+            self.recorder.write(at_once=True)
+        if unsaved := len(self.recorder.unsaved):
+            self._notify(
+                f"{unsaved} finished results could not be written to {self.store.path}. The next "
+                "run trains them again."
+            )
 
     def progress(self) -> Progress:
         failed = (self.failures.keys() & self.asked) - self.finished - self.diverged
@@ -161,7 +201,29 @@ class _Run:
             reused=self.reused,
             last_failure=self.last_failure,
             diverged=len(self.diverged),
+            unsaved=len(self.recorder.unsaved),
+            notice=self.notice,
         )
+
+    def _notify(self, notice: str) -> None:
+        self.notice = notice
+        self.tell(self.progress())
+
+    def _announce(self, jobs: list[Job]) -> None:
+        """Say once for each session that it is waited for, and how long."""
+        wanted = {trial.identity for job in jobs for trial in job.trials}
+        for claimant in self.store.claimants():
+            if claimant.session.identity not in self.announced and wanted & claimant.trials:
+                self.announced.add(claimant.session.identity)
+                self._notify(f"Waiting for {_claims(claimant)}. {_prospect(claimant)}")
+
+    @contextmanager
+    def _noting_locks(self) -> Iterator[None]:
+        """A lock that was met inside is waited for in the next round."""
+        try:
+            yield
+        except StoreLockedError:
+            self.recorder.note_lock()
 
     def _open(self) -> list[Job]:
         """Jobs with a trial that is asked for and not settled; those that failed come last."""
@@ -179,38 +241,57 @@ class _Run:
 
     def _claim(self, jobs: list[Job]) -> Iterator[Job]:
         """Jobs that are ours now, each claimed when the executor asks for it."""
-        busy = self.store.claimed().keys()
-        for job in jobs:
-            if any(trial.identity in busy for trial in job.trials):
-                continue
-            if self.store.claim(self.session, job.trials, diverged=self.earlier):
-                yield job
+        with self._noting_locks():  # the jobs end there, and what is under way goes on
+            busy = self.store.claimed().keys()
+            for job in jobs:
+                if any(trial.identity in busy for trial in job.trials):
+                    continue
+                if self.store.claim(self.session, job.trials, diverged=self.earlier):
+                    yield job
 
     def _keep(self, outcome: Outcome) -> None:
+        self.recorder.keep(outcome)
         if outcome.results is not None:
-            self.store.record(self.session, outcome.results)
             for result in outcome.results:
                 if result.trial in self.asked and result.trial not in self.finished:
                     (self.finished if result.diverged is None else self.diverged).add(result.trial)
             return
         trials = outcome.job.trials
-        self.store.record_failure(self.session, trials, outcome.error, outcome.traceback)
         self.failures.update(trial.identity for trial in trials)
         more = f" and {len(trials) - 1} more" if len(trials) > 1 else ""
         self.last_failure = f"{trials[0]}{more}: {outcome.error}"
 
     def _settled(self) -> tuple[set[str], set[str]]:
         """Which trials are finished and which diverged, in this run or another one."""
-        diverged = {
+        stored = {
             trial
             for trial, failure in self.store.diverged().items()
             if failure.attempts > self.earlier.get(trial, 0)
         }
-        return self.store.finished() & self.asked, diverged & self.asked
+        diverged = (stored | self.recorder.unsaved_diverged) & self.asked
+        finished = (self.store.finished() | self.recorder.unsaved) & self.asked
+        return finished - diverged, diverged
+
+
+def _claims(claimant: Claimant) -> str:
+    session = claimant.session
+    return (
+        f"{len(claimant.trials)} trials that {session} has claimed "
+        f"(session {session.identity[:8]}, last heartbeat {claimant.silence:.0f} s ago)"
+    )
+
+
+def _prospect(claimant: Claimant) -> str:
+    if claimant.here:
+        return "They are taken over when it ends."
+    return (
+        f"Without a heartbeat they are taken over in {claimant.expires_in:.0f} s; --take-over "
+        "does not wait."
+    )
 
 
 class _Signing:
-    """A thread that signs a session, with a connection of its own."""
+    """A thread that writes the heartbeats of a session, with a connection of its own."""
 
     def __init__(self, path: Path, session: Session) -> None:
         self._path = path
@@ -232,6 +313,6 @@ class _Signing:
 
     def _sign(self) -> None:
         while not self._over.wait(SIGN_SECONDS):
-            # On this machine the process number speaks too; a signature may be missed.
+            # A heartbeat may be missed; on this machine the PID is looked at too.
             with suppress(StoreError), Store(self._path, patience=5.0, check=False) as store:
                 store.sign(self._session)

@@ -1,8 +1,8 @@
-"""Which process is at work on a store, and whether it still lives.
+"""Which processes work on a store, and whether they are still alive.
 
-A claim on a trial belongs to a session, the stay of one process on a store. On the machine of the
-process its number and start time say whether it lives; from another machine, only that it has
-signed its session lately does.
+A claim on a trial belongs to a session: one process that has a store open. On the machine of the
+process its PID and start time tell whether it is alive; from another machine, only its heartbeats
+in the store do.
 """
 
 import os
@@ -13,10 +13,10 @@ from pathlib import Path
 from uuid import uuid4
 
 SIGN_SECONDS = 15.0
-"""How often a process signs its session."""
+"""Seconds between two heartbeats."""
 
 EXPIRY_SECONDS = 180.0
-"""How long a process on another machine may be silent before its claims are free again."""
+"""Seconds without a heartbeat after which the claims of a process elsewhere are free again."""
 
 
 @dataclass(frozen=True)
@@ -41,11 +41,82 @@ class Session:
         process = os.getpid()
         return cls(uuid4().hex, _machine(), process, _start_time(process) or "unknown")
 
-    def is_alive(self, signed: float) -> bool:
-        """Does the process live that last signed at this time?"""
-        if self.machine != _machine():
-            return time.time() - signed < EXPIRY_SECONDS
+    @property
+    def here(self) -> bool:
+        """Whether the process runs on this machine, in a process namespace that is ours."""
+        return self.machine == _machine()
+
+    def is_alive(self, silence: float) -> bool:
+        """Whether the process is alive.
+
+        Args:
+            silence: seconds since its last heartbeat, which count on other machines only.
+        """
+        if not self.here:
+            return silence < EXPIRY_SECONDS
         return self.started == (_start_time(self.process) or "gone")
+
+    def __str__(self) -> str:
+        host = self.machine.partition(" ")[0] or "an unnamed machine"
+        return f"process {self.process} on {'this machine' if self.here else host}"
+
+
+@dataclass(frozen=True)
+class Claimant:
+    """A session that has claimed trials.
+
+    Attributes:
+        session: the session.
+        trials: identities of the trials.
+        silence: seconds since its last heartbeat.
+    """
+
+    session: Session
+    trials: frozenset[str]
+    silence: float
+
+    @property
+    def here(self) -> bool:
+        """Whether its process runs on this machine."""
+        return self.session.here
+
+    @property
+    def alive(self) -> bool:
+        """Whether its process is alive, as far as can be told from here."""
+        return self.session.is_alive(self.silence)
+
+    @property
+    def expires_in(self) -> float:
+        """Seconds without a heartbeat after which it counts as dead, if it runs elsewhere."""
+        return max(0.0, EXPIRY_SECONDS - self.silence)
+
+
+class Heartbeats:
+    """Measures how long sessions have been without a heartbeat.
+
+    The clocks of two machines may differ. Theirs is therefore used only when a session is seen for
+    the first time, and a heartbeat in the future counts as one of now; from then on the time is
+    measured here, until the heartbeat changes.
+    """
+
+    def __init__(self) -> None:
+        self._seen: dict[str, tuple[float, float]] = {}
+
+    def silence(self, session: Session, signed: float) -> float:
+        """Seconds since the last heartbeat of a session.
+
+        Args:
+            session: the session.
+            signed: its last heartbeat by its own clock, in seconds since 1970.
+        """
+        now = time.monotonic()
+        before, at = self._seen.get(session.identity, (None, 0.0))
+        if before is None:
+            at = now - max(0.0, time.time() - signed)
+        elif before != signed:
+            at = now
+        self._seen[session.identity] = signed, at
+        return now - at
 
 
 def _machine() -> str:

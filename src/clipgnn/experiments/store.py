@@ -16,8 +16,10 @@ from types import TracebackType
 import numpy as np
 from numpy.typing import NDArray
 
+from clipgnn.experiments.checksums import json_object
 from clipgnn.experiments.database import Database
-from clipgnn.experiments.sessions import Session
+from clipgnn.experiments.rows import COLUMNS, insert, next_number, verified
+from clipgnn.experiments.sessions import Claimant, Heartbeats, Session
 from clipgnn.experiments.trial import Trial, TrialResult, canonical
 
 
@@ -65,10 +67,11 @@ class Store:
         path: its file.
         create: whether to make it if it is not there.
         patience: seconds to wait for another process's transaction.
-        check: whether to look for damage.
+        check: whether to check that the file is an undamaged store.
 
     Raises:
-        StoreError: if the file is not there, damaged, locked, or not a store.
+        StoreLockedError: if another process keeps the file locked.
+        StoreError: if the file does not exist, is damaged, or is not a store.
     """
 
     def __init__(
@@ -76,6 +79,7 @@ class Store:
     ) -> None:
         self.path = path
         self._database = Database(path, create=create, patience=patience, check=check)
+        self._heartbeats = Heartbeats()
 
     def __enter__(self) -> "Store":
         return self
@@ -88,6 +92,15 @@ class Store:
     ) -> None:
         self.close()
 
+    @property
+    def patience(self) -> float:
+        """Seconds to wait for another process's transaction."""
+        return self._database.patience
+
+    @patience.setter
+    def patience(self, seconds: float) -> None:
+        self._database.patience = seconds
+
     def close(self) -> None:
         """Close the file."""
         self._database.close()
@@ -95,7 +108,13 @@ class Store:
     def begin(
         self, name: str, content: Mapping[str, object], command: str, trials: Iterable[Trial]
     ) -> Session:
-        """Write down what is to be run, and open a session of this process."""
+        """Write down what is to be run, and open a session of this process.
+
+        Raises:
+            StoreError: if something in the store is damaged: before hours of work, not after.
+        """
+        for table in COLUMNS:
+            verified(self._database, table)
         trials = list(trials)
         session = Session.of_this_process()
         now = _now()
@@ -110,22 +129,25 @@ class Store:
                 command,
                 now,
             )
-            self._database.write(
-                "INSERT INTO plans (name, content, data, command, begun) VALUES (?, ?, ?, ?, ?)",
+            insert(
+                self._database,
+                "plans",
+                next_number(self._database, "plans"),
                 name,
                 json.dumps(content),  # in its order: of equal configurations the first wins
                 json.dumps({trial.dataset: trial.data for trial in trials}),
                 command,
                 now,
             )
+            known = self._column("SELECT identity FROM trials")
             for trial in trials:
-                self._database.write(
-                    "INSERT OR IGNORE INTO trials VALUES (?, ?)", trial.identity, trial.content
-                )
+                if trial.identity not in known:
+                    insert(self._database, "trials", trial.identity, trial.content)
+                    known.add(trial.identity)
         return session
 
     def sign(self, session: Session) -> None:
-        """Say that the process of a session still lives."""
+        """Write the heartbeat of a session."""
         with self._database.transaction():
             self._database.write(
                 "UPDATE sessions SET signed = ? WHERE identity = ?", time(), session.identity
@@ -145,7 +167,7 @@ class Store:
         """Take the trials of a job, all or none.
 
         Those that are finished need no claim, and are trained again with the others. A claim of a
-        process that has died is free again, and noted as a lost attempt.
+        process that has ended is free again, and recorded as a lost attempt.
 
         Args:
             session: who takes them.
@@ -157,15 +179,9 @@ class Store:
             finished or diverged.
         """
         with self._database.transaction():
-            for dead in self._dead_sessions():
-                self._database.write(
-                    "INSERT INTO attempts (trial, session, outcome, at, error) "
-                    "SELECT trial, session, 'lost', ?, 'its process ended before it finished' "
-                    "FROM claims WHERE session = ?",
-                    _now(),
-                    dead,
-                )
-                self._database.write("DELETE FROM claims WHERE session = ?", dead)
+            for claimant in self._claimants():
+                if not claimant.alive:
+                    self._release(claimant, "its process ended before it finished")
             finished = self.finished()
             left = [trial.identity for trial in trials if trial.identity not in finished]
             settled = self.diverged().keys() - diverged
@@ -177,15 +193,32 @@ class Store:
                 )
         return True
 
+    def take_over(self) -> list[Claimant]:
+        """Free the claims of sessions on other machines, whether they are alive or not.
+
+        A session that is alive goes on; of two results for a trial the first counts.
+
+        Returns:
+            Whose claims they were.
+        """
+        with self._database.transaction():
+            others = [claimant for claimant in self._claimants() if not claimant.here]
+            for claimant in others:
+                self._release(claimant, "taken over by another run")
+        return others
+
     def record(self, session: Session, results: Sequence[TrialResult]) -> None:
         """Keep these results and free the claims on their trials; the first result counts.
 
         Of a diverged trial only the fact is kept, with its reason.
         """
         with self._database.transaction():
+            finished = self.finished()
             for result in results:
                 if result.diverged is not None:
-                    self._attempted(session, result.trial, "diverged", result.diverged, None)
+                    self._attempted(
+                        session.identity, result.trial, "diverged", result.diverged, None
+                    )
                     continue
                 environment = canonical(
                     {
@@ -194,23 +227,22 @@ class Store:
                         "machine": dict(result.machine),
                     }
                 )
-                self._database.write(
-                    "INSERT OR IGNORE INTO environments (content) VALUES (?)", environment
-                )
-                self._database.write(
-                    "INSERT OR IGNORE INTO results SELECT ?, ?, ?, ?, ?, ?, ?, number, ? "
-                    "FROM environments WHERE content = ?",
-                    result.trial,
-                    _blob(result.train_loss),
-                    _blob(result.test_score),
-                    _blob(result.validation_score),
-                    result.seconds,
-                    result.epoch_seconds,
-                    result.compile_seconds,
-                    _now(),
-                    environment,
-                )
-                self._attempted(session, result.trial, "succeeded", None, None)
+                if result.trial not in finished:
+                    finished.add(result.trial)
+                    insert(
+                        self._database,
+                        "results",
+                        result.trial,
+                        _blob(result.train_loss),
+                        _blob(result.test_score),
+                        _blob(result.validation_score),
+                        float(result.seconds),
+                        float(result.epoch_seconds),
+                        float(result.compile_seconds),
+                        self._environment(environment),
+                        _now(),
+                    )
+                self._attempted(session.identity, result.trial, "succeeded", None, None)
 
     def record_failure(
         self, session: Session, trials: Iterable[Trial], error: str, traceback: str
@@ -218,27 +250,34 @@ class Store:
         """Note that an attempt at these trials failed, and free them."""
         with self._database.transaction():
             for trial in trials:
-                self._attempted(session, trial.identity, "failed", error, traceback)
+                self._attempted(session.identity, trial.identity, "failed", error, traceback)
 
     def finished(self) -> set[str]:
         """Identities of the trials that have a result."""
         return self._column("SELECT trial FROM results")
 
     def claimed(self) -> dict[str, str]:
-        """Trials that a living process is at work on, each with its session."""
-        dead = set(self._dead_sessions())
-        rows = self._database.read("SELECT trial, session FROM claims")
-        return {trial: session for trial, session in rows if session not in dead}
+        """Trials that a live process is working on, each with its session."""
+        return {
+            trial: claimant.session.identity
+            for claimant in self.claimants()
+            for trial in claimant.trials
+        }
+
+    def claimants(self) -> list[Claimant]:
+        """Live sessions that have claimed trials."""
+        return [claimant for claimant in self._claimants() if claimant.alive]
 
     def results(self) -> dict[str, StoredResult]:
-        """Everything that is finished, by identity of the trial."""
-        rows = self._database.read(
-            "SELECT trial, train_loss, test_score, validation_score, seconds, epoch_seconds, "
-            "compile_seconds, environment, finished FROM results"
-        )
+        """Everything that is finished, by identity of the trial.
+
+        Raises:
+            StoreError: if a result or a trial is damaged.
+        """
+        verified(self._database, "trials")
         return {
             trial: StoredResult(_curve(loss), _curve(test), _curve(validation), *rest)
-            for trial, loss, test, validation, *rest in rows
+            for trial, loss, test, validation, *rest in verified(self._database, "results")
         }
 
     def failures(self) -> dict[str, Failure]:
@@ -251,62 +290,80 @@ class Store:
 
     def plans(self) -> list[Plan]:
         """What has been run into this store, oldest first."""
-        rows = self._database.read(
-            "SELECT name, content, data, command, begun FROM plans ORDER BY number"
-        )
         return [
-            Plan(name, json.loads(content), json.loads(data), command, begun)
-            for name, content, data, command, begun in rows
+            Plan(name, json_object(content), json_object(data), command, begun)
+            for _, name, content, data, command, begun in verified(self._database, "plans")
         ]
 
     def environments(self) -> dict[int, Mapping[str, object]]:
         """Device, versions and machine that results were made with, by number."""
-        rows = self._database.read("SELECT number, content FROM environments")
-        return {number: json.loads(content) for number, content in rows}
+        rows = verified(self._database, "environments")
+        return {number: json_object(content) for number, content in rows}
+
+    def _environment(self, content: str) -> int:
+        """The number of an environment, which is inserted if it is new."""
+        query = "SELECT number FROM environments WHERE content = ?"
+        for (number,) in self._database.read(query, content):
+            return int(number)
+        number = next_number(self._database, "environments")
+        insert(self._database, "environments", number, content)
+        return number
 
     def _unsuccessful(self, outcome: str) -> dict[str, Failure]:
         """Trials without a result whose last attempt, lost ones aside, had this outcome."""
-        rows = self._database.read(
-            "SELECT trial, outcome, error, traceback FROM attempts "
-            "WHERE outcome IN ('failed', 'diverged') "
-            "AND trial NOT IN (SELECT trial FROM results) ORDER BY number"
+        rows = verified(
+            self._database,
+            "attempts",
+            "outcome IN ('failed', 'diverged') AND trial NOT IN (SELECT trial FROM results)",
         )
-        attempts = Counter(trial for trial, *_ in rows)
-        last = {trial: rest for trial, *rest in rows}
+        attempts = Counter(trial for _, trial, *_ in rows)
+        last = {trial: (own, error, trace) for _, trial, _, own, _, error, trace in rows}
         return {
-            trial: Failure(error, traceback or error, attempts[trial])
-            for trial, (own, error, traceback) in last.items()
+            trial: Failure(error, trace or error, attempts[trial])
+            for trial, (own, error, trace) in last.items()
             if own == outcome
         }
 
     def _attempted(
-        self, session: Session, trial: str, outcome: str, error: str | None, trace: str | None
+        self, session: str, trial: str, outcome: str, error: str | None, trace: str | None
     ) -> None:
-        self._database.write(
-            "INSERT INTO attempts (trial, session, outcome, at, error, traceback) "
-            "VALUES (?, ?, ?, ?, ?, ?)",
+        insert(
+            self._database,
+            "attempts",
+            next_number(self._database, "attempts"),
             trial,
-            session.identity,
+            session,
             outcome,
             _now(),
-            error,
-            trace,
+            _storable(error),
+            _storable(trace),
         )
-        self._database.write(
-            "DELETE FROM claims WHERE trial = ? AND session = ?", trial, session.identity
-        )
+        self._database.write("DELETE FROM claims WHERE trial = ? AND session = ?", trial, session)
 
-    def _dead_sessions(self) -> list[str]:
-        """Sessions that hold claims although their process is gone."""
+    def _claimants(self) -> list[Claimant]:
+        """All sessions that have claimed trials."""
         rows = self._database.read(
-            "SELECT identity, machine, process, started, signed FROM sessions "
-            "WHERE identity IN (SELECT session FROM claims)"
+            "SELECT claims.session, trial, machine, process, started, signed "
+            "FROM claims LEFT JOIN sessions ON sessions.identity = claims.session"
         )
+        trials: dict[Session, set[str]] = {}
+        signed: dict[Session, float] = {}
+        for identity, trial, machine, process, started, at in rows:
+            if not isinstance(process, int) or not isinstance(at, float):
+                # Damaged, or without its session: as old as can be, so that nobody waits for it.
+                machine, process, started, at = "unknown", 0, "unknown", 0.0
+            session = Session(str(identity), str(machine), process, str(started))
+            trials.setdefault(session, set()).add(trial)
+            signed[session] = at
         return [
-            identity
-            for identity, machine, process, started, signed in rows
-            if not Session(identity, machine, process, started).is_alive(signed)
+            Claimant(session, frozenset(own), self._heartbeats.silence(session, signed[session]))
+            for session, own in trials.items()
         ]
+
+    def _release(self, claimant: Claimant, reason: str) -> None:
+        session = claimant.session.identity
+        for trial in sorted(claimant.trials):
+            self._attempted(session, trial, "lost", reason, None)
 
     def _column(self, query: str) -> set[str]:
         return {value for (value,) in self._database.read(query)}
@@ -314,6 +371,11 @@ class Store:
 
 def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+def _storable(text: str | None) -> str | None:
+    """A text that is valid UTF-8, also if it has bytes of a file name that is not."""
+    return None if text is None else text.encode("utf-8", "backslashreplace").decode()
 
 
 def _blob(curve: Sequence[float]) -> bytes:

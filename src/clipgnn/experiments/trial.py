@@ -58,8 +58,7 @@ class Trial:
     @cached_property
     def identity(self) -> str:
         """A short hash of the content."""
-        text = f"{CONTENT_VERSION}/{self.content}"
-        return sha256(text.encode()).hexdigest()[:16]
+        return identity_of(self.content)
 
     @cached_property
     def configuration(self) -> str:
@@ -122,6 +121,11 @@ class TrialResult:
     versions: Mapping[str, str]
     machine: Mapping[str, str]
     diverged: str | None = None
+
+
+def identity_of(content: str) -> str:
+    """The identity of a trial with this content."""
+    return sha256(f"{CONTENT_VERSION}/{content}".encode()).hexdigest()[:16]
 
 
 def canonical(content: object) -> str:

@@ -1,0 +1,78 @@
+"""Starts a Ray of its own through the executor; a job stops its process. Prints what it saw.
+
+The first line has the local addresses of all sockets on which this process and its descendants
+listen, the others have the outcome of each job.
+"""
+
+import os
+import signal
+from collections.abc import Iterator, Sequence
+from ipaddress import ip_address
+from pathlib import Path
+
+from tests.experiments.fake_training import fake, small_spec
+
+from clipgnn.experiments.executors import executor_named
+from clipgnn.experiments.executors.ray_cluster import RayExecutor
+from clipgnn.experiments.jobs import jobs_of
+from clipgnn.experiments.trial import Trial, TrialResult
+
+LISTENING = "0A"
+
+
+def stopping(trials: Sequence[Trial]) -> list[TrialResult]:
+    if trials[0].fold == 0:
+        os.kill(os.getpid(), signal.SIGSTOP)
+    return fake(trials)
+
+
+def descendants(process: int) -> Iterator[int]:
+    yield process
+    for path in Path(f"/proc/{process}/task").glob("*/children"):
+        for child in path.read_text().split():
+            yield from descendants(int(child))
+
+
+def sockets(process: int) -> set[str]:
+    links = {
+        os.readlink(each) for each in Path(f"/proc/{process}/fd").iterdir() if each.is_symlink()
+    }
+    return {link[len("socket:[") : -1] for link in links if link.startswith("socket:[")}
+
+
+def listening() -> list[str]:
+    own = set().union(*(sockets(process) for process in descendants(os.getpid())))
+    found = []
+    for table in ("tcp", "tcp6"):
+        for line in Path(f"/proc/net/{table}").read_text().splitlines()[1:]:
+            _, local, _, state, *rest = line.split()
+            if state == LISTENING and rest[5] in own:
+                words = bytes.fromhex(local.partition(":")[0])
+                # each group of four bytes has the byte order of the machine
+                groups = [words[at : at + 4][::-1] for at in range(0, len(words), 4)]
+                address = ip_address(b"".join(groups))
+                found.append(str(getattr(address, "ipv4_mapped", None) or address))
+    return found
+
+
+def main() -> None:
+    from tests.faults import ray_local
+
+    jobs = jobs_of(small_spec().trials()[:4], together=False)
+    executor = executor_named("ray", ray_local.stopping)
+    assert isinstance(executor, RayExecutor)
+    try:
+        list(executor.run(iter(jobs[2:])))  # its processes are started, which takes a while
+        print(*listening(), flush=True)
+        executor.job_timeout = 4.0
+        outcomes = [
+            f"{outcome.job.trials[0].fold} {outcome.error}"
+            for outcome in executor.run(iter(jobs[:3]))
+        ]
+        print(*sorted(outcomes), sep="\n", flush=True)
+    finally:
+        executor.close()
+
+
+if __name__ == "__main__":
+    main()

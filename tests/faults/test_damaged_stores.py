@@ -1,0 +1,256 @@
+"""Damage inside a store is refused and named, never shown as a number."""
+
+import random
+import shutil
+import sqlite3
+from contextlib import closing
+
+import pytest
+from tests.experiments.fake_training import fake, small_spec
+
+from clipgnn.errors import ClipGNNError, StoreError
+from clipgnn.experiments.checksums import checksum
+from clipgnn.experiments.evaluation import evaluate
+from clipgnn.experiments.executors.in_process import InProcessExecutor
+from clipgnn.experiments.reading import parse_spec
+from clipgnn.experiments.repair import repair
+from clipgnn.experiments.rows import COLUMNS, verified
+from clipgnn.experiments.run import run_experiment
+from clipgnn.experiments.spec import Overrides
+from clipgnn.experiments.store import Store
+from clipgnn.report import make_table, provenance, render_csv
+
+SPEC = Overrides(datasets=["csl"], where={"num_layers": (2,)})(small_spec())
+TRIAL = SPEC.trials()[3]
+NAMED = "clip on csl (hidden_channels 16, num_colorings 0, num_layers 2, batch 32), fold 3"
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    path = tmp_path_factory.mktemp("finished") / "small.sqlite"
+    with Store(path, create=True) as store:
+        run_experiment(SPEC, store, InProcessExecutor(fake), command="clipgnn experiment run small")
+    return path
+
+
+@pytest.fixture
+def path(finished, tmp_path):
+    return shutil.copy(finished, tmp_path / "small.sqlite")
+
+
+def table_of(path):
+    """All that a report reads, as it prints it."""
+    with Store(path) as store:
+        [plan] = store.plans()
+        spec = parse_spec(plan.content, plan.name, str(path))
+        results = store.results()
+        verified(store._database, "attempts")
+        store.claimed()
+        table = make_table(spec, evaluate(spec, results), "gin", provenance(spec, store, results))
+        return render_csv(table)
+
+
+def change(path, statement, *values):
+    with closing(sqlite3.connect(path)) as raw:
+        raw.execute(statement, values)
+        raw.commit()
+
+
+def change_with_checksum(path, table, column, value):
+    """A value that was wrong before its checksum was computed."""
+    with closing(sqlite3.connect(path)) as raw:
+        columns = ", ".join(COLUMNS[table])
+        row, *values = raw.execute(f"SELECT rowid, {columns} FROM {table}").fetchone()
+        values[COLUMNS[table].index(column)] = value
+        raw.execute(
+            f"UPDATE {table} SET {column} = ?, checksum = ? WHERE rowid = ?",
+            (value, checksum(*values), row),
+        )
+        raw.commit()
+
+
+def check_all(path, expected, damage, offsets):
+    """Each damage is refused or changes nothing; says how many were refused."""
+    content = path.read_bytes()
+    refused = 0
+    for offset in offsets:
+        damaged = bytearray(content)
+        damage(damaged, offset)
+        path.write_bytes(damaged)
+        try:
+            assert table_of(path) == expected, f"another table after damage at {offset}"
+        except ClipGNNError:
+            refused += 1
+    return refused
+
+
+def test_flipped_bits_are_refused_or_change_nothing(path):
+    expected = table_of(path)
+    chance = random.Random(9)
+    content = path.read_bytes()
+    used = [offset for offset, byte in enumerate(content) if byte]  # half of the pages is empty
+    offsets = chance.sample(used, 250)
+
+    def flip(content, offset):
+        content[offset] ^= 1 << chance.randrange(8)
+
+    assert check_all(path, expected, flip, offsets) >= 200
+
+
+def test_overwritten_sectors_are_refused_or_change_nothing(path):
+    expected = table_of(path)
+    chance = random.Random(10)
+
+    def overwrite(content, offset):
+        content[offset : offset + 512] = chance.choice([bytes(512), chance.randbytes(512)])
+
+    assert check_all(path, expected, overwrite, range(0, path.stat().st_size, 2048)) > 10
+
+
+OTHER = {
+    str: lambda value: ("1" if value[0] == "0" else "0") + value[1:],
+    bytes: lambda value: bytes([value[0] ^ 1, *value[1:]]) if value else bytes(8),
+    float: lambda value: value + 1e-9,
+    int: lambda value: value + 100,
+    type(None): lambda value: "an error",
+}
+
+
+@pytest.mark.parametrize(
+    ("table", "column"), [(table, column) for table in COLUMNS for column in COLUMNS[table]]
+)
+def test_every_column_counts(path, table, column):
+    with closing(sqlite3.connect(path)) as raw:
+        row, value = raw.execute(f"SELECT rowid, {column} FROM {table}").fetchone()
+        raw.execute("PRAGMA ignore_check_constraints = ON")
+        other = OTHER[type(value)](value)
+        raw.execute(f"UPDATE {table} SET {column} = ? WHERE rowid = ?", (other, row))
+        raw.commit()
+    with pytest.raises(StoreError, match="is damaged"):
+        table_of(path)
+
+
+def test_damage_is_named_and_can_be_repaired(path):
+    expected = table_of(path)
+    change(path, "UPDATE results SET seconds = 0.75 WHERE trial = ?", TRIAL.identity)
+    for reading in (
+        table_of,
+        lambda path: run_experiment(SPEC, Store(path), InProcessExecutor(fake)),
+    ):
+        with pytest.raises(StoreError, match="the result of trial") as caught:
+            reading(path)
+        assert f"{TRIAL.identity} ({NAMED})" in str(caught.value)
+        assert "its checksum does not match" in str(caught.value)
+        assert f"`clipgnn experiment repair {path}`" in str(caught.value)
+    [damage] = repair(path)
+    assert damage.what == f"the result of trial {TRIAL.identity} ({NAMED})"
+    with Store(path) as store:
+        assert len(store.results()) == 7
+        progress = run_experiment(SPEC, store, InProcessExecutor(fake), command="")
+        assert (progress.reused, progress.finished) == (7, 8)
+        [first, _] = store.plans()
+    assert first.command == "clipgnn experiment run small"
+    change(path, "DELETE FROM plans WHERE number = 2")
+    assert table_of(path) == expected
+    assert repair(path) == []
+
+
+def test_a_trial_whose_identity_is_not_the_hash_of_its_content(path):
+    change_with_checksum(path, "trials", "content", TRIAL.content.replace('"fold":3', '"fold":2'))
+    with pytest.raises(StoreError, match=r"trial \w+ .* its identity is not the hash of its cont"):
+        table_of(path)
+    assert len(repair(path)) == 1
+    with Store(path) as store:
+        assert len(store.results()) == 7
+
+
+def test_a_damaged_environment_keeps_its_results(path):
+    change(path, "UPDATE environments SET content = replace(content, 'none', 'nine')")
+    with pytest.raises(StoreError, match=r"environment 1 .* its checksum does not match"):
+        table_of(path)
+    assert [damage.table for damage in repair(path)] == ["environments"]
+    assert "unknown (environment 1 was damaged)" in table_of(path)
+
+
+def test_a_result_without_its_environment(path):
+    change(path, "DELETE FROM environments")
+    with pytest.raises(StoreError, match="its environment 1 is missing"):
+        table_of(path)
+    assert len(repair(path)) == 8
+    assert "unknown (environment 1 was damaged)" in table_of(path)
+
+
+def test_a_damaged_index(path):
+    """SQLite's quick check does not see it, and `finished` reads from it."""
+    with closing(sqlite3.connect(path)) as raw:
+        [(page,)] = raw.execute(
+            "SELECT rootpage FROM sqlite_schema WHERE name = 'sqlite_autoindex_results_1'"
+        ).fetchall()
+        [(size,)] = raw.execute("PRAGMA page_size").fetchall()
+    content = bytearray(path.read_bytes())
+    at = content.index(TRIAL.identity.encode(), (page - 1) * size)
+    assert at < page * size
+    content[at + 15] ^= 1
+    path.write_bytes(content)
+    with closing(sqlite3.connect(path)) as raw:
+        assert raw.execute("PRAGMA quick_check").fetchall() == [("ok",)]
+    with pytest.raises(StoreError, match="is damaged"):
+        Store(path)
+    assert repair(path) == []
+    assert table_of(path)
+
+
+DEEP = '{"a":' * 900 + "1" + "}" * 900
+
+
+@pytest.mark.parametrize(
+    ("table", "column", "value", "why"),
+    [
+        ("plans", "content", "{", "its JSON cannot be read"),
+        ("plans", "content", "[" * 100_000, "its JSON cannot be read"),
+        ("plans", "content", DEEP, "its JSON is nested more than 32 levels deep"),
+        ("plans", "content", "[1]", "its JSON must be an object and is a list"),
+        ("plans", "content", '{"title": ' + "1" * 5000 + "}", "its JSON cannot be read"),
+        ("plans", "content", b"{}", "it must have a str where it has a bytes"),
+        ("plans", "name", b"\xff", "it must have a str where it has a bytes"),
+        ("environments", "content", '{"device": "cpu"}', "it must have a dict where it has a None"),
+        (
+            "environments",
+            "content",
+            '{"device": "cpu", "versions": {"python": 3}, "machine": {}}',
+            "it must have a str where it has a int",
+        ),
+        ("results", "test_score", b"1234567", "its curves must have 8 bytes for each epoch"),
+        ("results", "test_score", b"", "its curves must have 8 bytes for each epoch"),
+        ("results", "train_loss", bytes(8), "and have 8, 40 and 0 bytes"),
+        ("results", "validation_score", bytes(16), "and have 40, 40 and 16 bytes"),
+        ("results", "test_score", "text", "it must have a bytes where it has a str"),
+        ("results", "seconds", b"abc", "it must have a float where it has a bytes"),
+        ("attempts", "error", b"\xff", "it must have a str where it has a bytes"),
+    ],
+)
+def test_values_that_cannot_be(path, table, column, value, why):
+    change_with_checksum(path, table, column, value)
+    with pytest.raises(StoreError, match=f"is damaged: .* because .*{why}"):
+        table_of(path)
+    repair(path)
+    with Store(path) as store:
+        store.results()
+        store.plans()
+
+
+def test_a_damaged_session_delays_nobody(path):
+    change(path, "UPDATE sessions SET signed = 'soon', process = x'00'")
+    change(path, "DELETE FROM results WHERE trial = ?", TRIAL.identity)
+    change(path, "INSERT INTO claims SELECT ?, identity, 'now' FROM sessions", TRIAL.identity)
+    with Store(path) as store:
+        assert store.claimed() == {}
+        assert run_experiment(SPEC, store, InProcessExecutor(fake)).finished == 8
+
+
+def test_an_error_with_bytes_of_a_file_name_is_recorded(path):
+    with Store(path) as store:
+        session = store.begin("small", SPEC.content(), "", SPEC.trials())
+        store.record_failure(session, [TRIAL], "no file \udcff", "Traceback \udcff")
+        change(path, "DELETE FROM results WHERE trial = ?", TRIAL.identity)
+        assert store.failures()[TRIAL.identity].error == "no file \\udcff"
