@@ -306,7 +306,9 @@ def test_a_bar_on_a_terminal():
         display.tell(Progress(total=10, finished=4, failed=0, reused=4))
         display.tell(Progress(10, 5, 1, 4, last_failure="[trial] went wrong"))
         for _ in range(2):
-            display.tell(Progress(10, 7, 1, 4, "[trial] went wrong", 2, notice="[store] is locked"))
+            display.tell(
+                Progress(10, 7, 1, 4, "[trial] went wrong", unsaved=2, notice="[store] is locked")
+            )
     text = console.export_text()
     assert "failed: [trial] went wrong" in text
     assert text.count("[store] is locked") == 1

@@ -88,7 +88,7 @@ def test_finished_trials_of_a_group_are_kept_and_the_rest_is_trained_with_them(s
     expected, store = stores
     spec = small_spec(models=[{"model": "gin"}], datasets=["csl"])
     run_experiment(spec, expected, InProcessExecutor(company))
-    kept = replace(fake_result(spec.trials()[1]), test_score=[0.25])
+    kept = replace(fake_result(spec.trials()[1]), train_loss=[0.5], test_score=[0.25])
     session = store.begin(spec.name, spec.content(), "", spec.trials())
     store.record(session, [kept])
     store.end(session)
