@@ -110,6 +110,8 @@ class Partition:
         if batch is None:
             batch = torch.zeros_like(groups)
         check_batch(batch, groups.numel(), num_graphs)
+        # Numbered from 0 first: `batch * stride` would overflow with the stride of large numbers.
+        groups = torch.unique(groups, return_inverse=True)[1]
         stride = int(groups.max()) + 1
         key, number, sizes = torch.unique(
             batch * stride + groups, return_inverse=True, return_counts=True

@@ -5,6 +5,9 @@ from torch import Tensor
 
 from clipgnn.errors import InvalidGraphError
 
+MOST_EMPTY_GRAPHS = 10_000_000
+"""Graphs without nodes that a batch may have: every graph takes memory, also one without nodes."""
+
 
 def check_node_attributes(x: Tensor) -> None:
     """Attributes are finite floats `[nodes, channels]`, or integer labels `[nodes]`.
@@ -88,10 +91,18 @@ def check_batch(batch: Tensor | None, num_nodes: int, batch_size: int | None = N
         )
     if num_nodes and int(batch[0]) < 0:
         raise InvalidGraphError(f"batch must not be negative. Got {int(batch[0])}.")
-    if batch_size is not None and num_nodes and int(batch[-1]) >= batch_size:
+    last = int(batch[-1]) if num_nodes else 0
+    if max(last, (batch_size or 0) - 1) >= num_nodes + MOST_EMPTY_GRAPHS:
+        raise InvalidGraphError(
+            "batch must number the graphs from 0 without large gaps: at most "
+            f"{MOST_EMPTY_GRAPHS:,} graphs may have no nodes. Got graph {last} and batch_size "
+            f"{batch_size} for {num_nodes} nodes. Renumber the graphs with "
+            "torch.unique(batch, return_inverse=True)[1]."
+        )
+    if batch_size is not None and num_nodes and last >= batch_size:
         raise InvalidGraphError(
             f"batch_size must be over every entry of batch. Got batch_size {batch_size} and "
-            f"graph {int(batch[-1])}."
+            f"graph {last}."
         )
 
 
