@@ -79,7 +79,7 @@ def colorings_by_number(partition: Partition, numbers: Tensor) -> Tensor:
     # A node alone in its group always has color 0, so that only the others need a table.
     shared = partition.sizes > 1
     nodes = shared[partition.groups]
-    colors = numbers.new_zeros(numbers.shape[0], nodes.numel())
+    colors = torch.zeros(numbers.shape[0], nodes.numel(), dtype=torch.int64, device=numbers.device)
     if not bool(nodes.any()):
         return colors
     position = partition.position[nodes]
@@ -113,7 +113,9 @@ def _place_values(partition: Partition) -> Tensor:
     counts = torch.bincount(graph, minlength=partition.num_graphs)
     starts = counts.cumsum(0) - counts
     column = torch.arange(graph.numel(), device=graph.device) - starts[graph]
-    table = radix.new_ones(partition.num_graphs, int(counts.max()))
+    table = torch.ones(
+        partition.num_graphs, int(counts.max()), dtype=torch.int64, device=graph.device
+    )
     table[graph, column] = radix
     values = torch.ones_like(partition.position)
     values[chosen] = table.cumprod(1)[graph, column] // radix

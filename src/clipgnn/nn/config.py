@@ -1,6 +1,6 @@
 """What a CLIP network is made of: its parameters, checked."""
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from numbers import Integral
 from typing import Any, Literal
 
@@ -66,6 +66,24 @@ class CLIPConfig:
         if missing:
             raise InvalidParameterError(f"CLIP needs the parameter {missing[0]!r}.")
         return cls(**values)
+
+    def with_colorings(self, num_colorings: int | Literal["all"]) -> "CLIPConfig":
+        """The configuration with another number of colorings, for the same weights.
+
+        Raises:
+            InvalidParameterError: if the weights are for a model with colors and the new number is
+                0, or the other way around.
+        """
+        changed = replace(self, num_colorings=num_colorings)
+        if (changed.num_colorings == 0) != (self.num_colorings == 0):
+            rule = "be 0: the model was built without colors"
+            if self.num_colorings != 0:
+                rule = 'be at least 1 or "all": the model was built with colors'
+            raise InvalidParameterError(
+                f"num_colorings must {rule}. Got {num_colorings!r}. Build another model with "
+                f"num_colorings={num_colorings!r}."
+            )
+        return changed
 
     @property
     def input_channels(self) -> int:
