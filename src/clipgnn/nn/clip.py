@@ -185,7 +185,9 @@ class CLIP(Members):
         Args:
             x: node attributes `[nodes, in_channels]`, or integer labels `[nodes]`.
             edge_index: edges `[2, edges]`, from sources to targets. An undirected edge stands in
-                it both ways.
+                it both ways. An edge that occurs twice is added twice, and a self-loop makes a node
+                its own neighbor; `coalesce` and `remove_self_loops` of `torch_geometric.utils`
+                remove them.
             batch: the graph of each node, ascending; one graph without it.
             edge_weight: `[edges]`, factors in the sums over neighbors.
             edge_attr: `[edges, edge_channels]`.
