@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
@@ -131,6 +131,19 @@ class PackedGraphs:
             value = value.to(device) if isinstance(value, Tensor) else value
             object.__setattr__(moved, field.name, value)
         return moved
+
+    def with_floats(self, dtype: torch.dtype) -> "PackedGraphs":
+        """The same graphs with their floats (attributes and targets) in this dtype.
+
+        Raises:
+            InvalidGraphError: if a number is too large for the dtype.
+        """
+        converted: dict[str, Any] = {
+            field.name: value.to(dtype)
+            for field in fields(self)
+            if isinstance(value := getattr(self, field.name), Tensor) and value.is_floating_point()
+        }
+        return replace(self, **converted)
 
     def simplify(self) -> "PackedGraphs":
         """The same graphs without self-loops and duplicate edges.
