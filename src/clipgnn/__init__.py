@@ -13,6 +13,7 @@ from clipgnn.errors import (
     InvalidSpecError,
     MissingDependencyError,
     ModelFileError,
+    ModelNotFoundError,
     StoreError,
     TooManyColoringsError,
 )
@@ -53,6 +54,7 @@ __all__ = [
     "InvalidSpecError",
     "MissingDependencyError",
     "ModelFileError",
+    "ModelNotFoundError",
     "ModelSpec",
     "PackedGraphs",
     "Recipe",

@@ -32,6 +32,10 @@ class ModelFileError(ClipGNNError, ValueError):
     """A file is not a model saved by clipgnn, or is damaged."""
 
 
+class ModelNotFoundError(ClipGNNError, FileNotFoundError):
+    """There is no model file with this name."""
+
+
 class DatasetNotFoundError(ClipGNNError, FileNotFoundError):
     """A data set is not where it was looked for, and could not be downloaded either."""
 

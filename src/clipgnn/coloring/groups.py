@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from clipgnn.errors import InvalidColoringError, InvalidParameterError
-from clipgnn.graphs.checks import check_batch, check_node_attributes
+from clipgnn.graphs.checks import check_batch, check_node_attributes, check_plain, describe
 from clipgnn.graphs.sparse import pointers
 
 
@@ -157,10 +157,12 @@ class Partition:
 
 
 def _check_groups(groups: Tensor) -> None:
+    if isinstance(groups, Tensor):
+        check_plain("groups", groups, InvalidColoringError)
     if not isinstance(groups, Tensor) or groups.dtype != torch.int64 or groups.dim() != 1:
+        got = describe(groups) if isinstance(groups, Tensor) else repr(groups)
         raise InvalidColoringError(
-            "groups must be an int64 tensor [nodes], as color_groups returns. "
-            f"Got {groups!r} instead."
+            f"groups must be an int64 tensor [nodes], as color_groups returns. Got {got} instead."
         )
     if groups.numel() == 0:
         raise InvalidColoringError("groups must name a group for at least one node. Got none.")

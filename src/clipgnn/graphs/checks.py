@@ -235,6 +235,8 @@ def _worst(row: Tensor) -> str:
 
 def describe(value: object) -> str:
     """Dtype and shape of a tensor, or the type of anything else, for messages."""
+    if isinstance(value, Tensor) and value.is_nested:
+        return "a nested tensor"
     if isinstance(value, Tensor):
         return f"{str(value.dtype).removeprefix('torch.')} of shape {list(value.shape)}"
     return type(value).__name__

@@ -5,16 +5,11 @@ from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from clipgnn.errors import InvalidParameterError
-from clipgnn.graphs.checks import check_plain
-
-Numbers = Tensor | NDArray[Any] | Sequence[int | np.integer[Any]] | Sequence[bool | np.bool_]
-"""Numbers of graphs, or a boolean mask over all graphs of the data set."""
+from clipgnn.graphs.numbers import Numbers, as_numbers, check_mask, check_numbers
 
 _PARTS = ("train", "test", "validation")
 
@@ -46,7 +41,7 @@ class Split:
     def __init__(self, train: Numbers, test: Numbers, validation: Numbers = ()) -> None:
         lengths: dict[str, int] = {}
         for name, part in zip(_PARTS, (train, test, validation), strict=True):
-            numbers = _integers(name, part)
+            numbers = as_numbers(f"The {name!r} part of a split", part)
             if numbers.dtype == torch.bool:
                 lengths[name] = numbers.numel()
                 numbers = numbers.nonzero()[:, 0]
@@ -67,16 +62,17 @@ def check_splits(splits: Any, num_graphs: int, *, allow_overlap: bool = False) -
     """
     if isinstance(splits, str) or not isinstance(splits, Sequence) or not splits:
         raise InvalidParameterError(
-            f"splits must be a list of at least one Split. Got {_shown(splits)}."
+            "splits must be a list of at least one Split. Got "
+            f"{'none' if isinstance(splits, Sequence) and not splits else type(splits).__name__}."
         )
     for number, split in enumerate(splits):
         if not isinstance(split, Split):
             raise InvalidParameterError(
-                f"splits must be a list of Split. Got {_shown(split)} as split {number}. A pair of "
-                "stratified_folds becomes one with Split(*pair)."
+                f"splits must be a list of Split. Got {type(split).__name__} as split {number}. A "
+                "pair of stratified_folds becomes one with Split(*pair)."
             )
         for name in _PARTS:
-            _check_part(f"Split {number}: {name}", name, split, num_graphs)
+            _check_part(name, split, number, num_graphs)
         if allow_overlap:
             continue
         for one, other in combinations(_PARTS, 2):
@@ -90,61 +86,10 @@ def check_splits(splits: Any, num_graphs: int, *, allow_overlap: bool = False) -
                 )
 
 
-def _check_part(what: str, name: str, split: Split, num_graphs: int) -> None:
+def _check_part(name: str, split: Split, number: int, num_graphs: int) -> None:
+    what = f"Split {number}: {name}"
     numbers: Tensor = getattr(split, name)
-    length = split.mask_lengths.get(name, num_graphs)
-    if length != num_graphs:
-        raise InvalidParameterError(
-            f"{what} must be a mask with an entry for each of the {num_graphs} graphs. Got "
-            f"{length} entries."
-        )
+    check_mask(what, split.mask_lengths.get(name, num_graphs), num_graphs)
     if numbers.numel() == 0 and name != "validation":
         raise InvalidParameterError(f"{what} must name at least one graph. Got none.")
-    outside = numbers[(numbers < 0) | (numbers >= num_graphs)]
-    if outside.numel():
-        raise InvalidParameterError(
-            f"{what} must name graphs from 0 to {num_graphs - 1}. Got graph {int(outside[0])}."
-        )
-    values, counts = numbers.unique(return_counts=True)
-    if values.numel() < numbers.numel():
-        raise InvalidParameterError(
-            f"{what} must name every graph at most once. Got graph "
-            f"{int(values[counts.argmax()])} {int(counts.max())} times."
-        )
-
-
-def _integers(name: str, part: Numbers) -> Tensor:
-    """The part as an int64 or boolean tensor with one axis, on the CPU."""
-    rule = (
-        f"The {name!r} part of a split must be numbers of graphs (integers) or a boolean mask, as "
-        "list, NumPy array or tensor with one axis."
-    )
-    if isinstance(part, Tensor):
-        check_plain(name, part, InvalidParameterError)
-        kind = part.dtype.is_floating_point or part.dtype.is_complex
-        if part.dim() != 1 or (kind and part.numel()):
-            got = f"{str(part.dtype).removeprefix('torch.')} of shape {list(part.shape)}"
-            raise InvalidParameterError(f"{rule} Got {got}.")
-        part = part.detach().cpu()
-        return part.clone() if part.dtype == torch.bool else part.long()
-    if isinstance(part, str | bytes) or not isinstance(part, np.ndarray | Sequence):
-        raise InvalidParameterError(f"{rule} Got {_shown(part)}.")
-    try:
-        values = np.asarray(part)
-    except (ValueError, OverflowError) as error:  # rows of different lengths
-        raise InvalidParameterError(f"{rule} Got {_shown(part)}: {error}.") from error
-    listed = not isinstance(part, np.ndarray) and values.dtype != np.bool_
-    mixed = listed and any(isinstance(value, bool) for value in part)
-    if values.ndim != 1 or mixed or (values.size and values.dtype.kind not in "iub"):
-        got = f"{values.dtype} of shape {list(values.shape)}"
-        raise InvalidParameterError(f"{rule} Got {got}{' with booleans in it' if mixed else ''}.")
-    if values.dtype.kind == "u" and values.size and int(values.max()) >= 2**63:
-        raise InvalidParameterError(f"{rule} Got graph {int(values.max())}.")
-    kept = np.bool_ if values.dtype == np.bool_ else np.int64
-    return torch.from_numpy(values.astype(kept))
-
-
-def _shown(value: object) -> str:
-    return (
-        f"{type(value).__name__} {value!r:.60}" if isinstance(value, str) else type(value).__name__
-    )
+    check_numbers(what, numbers, num_graphs)
