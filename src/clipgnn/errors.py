@@ -61,3 +61,10 @@ def suggestion(name: str, known: Iterable[str]) -> str:
     by_lower_case = {candidate.lower(): candidate for candidate in known}
     close = get_close_matches(name.lower(), by_lower_case, n=1)
     return f" Did you mean {by_lower_case[close[0]]!r}?" if close else ""
+
+
+def shown(value: object) -> str:
+    """A value in a message: its `repr`, but for integers that Python may refuse to print."""
+    if isinstance(value, int) and value.bit_length() > 128:
+        return f"an integer of {value.bit_length()} bits"
+    return repr(value)

@@ -35,6 +35,15 @@ def test_numbers_of_colorings(k: Any) -> None:
     assert_refused(InvalidColoringError, lambda: sample_colorings(equal_nodes(4), k), said)
 
 
+@pytest.mark.parametrize("k", [10_000_001, 10**400, 10**6000], ids=["over", "long", "very long"])
+def test_more_colorings_than_anyone_needs(k: int) -> None:
+    said = ("at most 10,000,000", "Got 10000001" if k < 2**63 else "Got an integer of")
+    assert_refused(InvalidColoringError, lambda: sample_colorings(equal_nodes(4), k), said)
+    assert_refused(InvalidParameterError, lambda: CLIP(1, 2, num_colorings=k), said)
+    model = plain_model()
+    assert_refused(InvalidParameterError, lambda: model(**good(), num_colorings=k), said)
+
+
 @pytest.mark.parametrize("k", [-1, -16, 2.5, True, "many", None])
 def test_numbers_of_colorings_of_a_model(k: Any) -> None:
     said = ("num_colorings", "integer of at least 0", 'or "all"', f"Got {k!r}")

@@ -3,7 +3,7 @@
 from numbers import Integral
 from typing import Any
 
-from clipgnn.errors import InvalidParameterError
+from clipgnn.errors import InvalidParameterError, shown
 
 MOST_BITS = 64
 """Bits of the seed of a `torch.Generator`."""
@@ -20,8 +20,6 @@ def check_seed(seed: Any, *, bits: int = MOST_BITS, name: str = "seed") -> int:
     """
     if not isinstance(seed, bool) and isinstance(seed, Integral) and 0 <= int(seed) < 2**bits:
         return int(seed)
-    if isinstance(seed, int) and seed.bit_length() > 128:  # Python may refuse to print it
-        got = f"an integer of {seed.bit_length()} bits"
-    else:
-        got = repr(seed)
-    raise InvalidParameterError(f"{name} must be an integer from 0 to 2^{bits} - 1. Got {got}.")
+    raise InvalidParameterError(
+        f"{name} must be an integer from 0 to 2^{bits} - 1. Got {shown(seed)}."
+    )

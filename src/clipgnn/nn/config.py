@@ -5,7 +5,8 @@ from numbers import Integral
 from typing import Any, Literal
 
 from clipgnn.coloring.codes import ColorCode, ColorCodeName
-from clipgnn.errors import InvalidParameterError, suggestion
+from clipgnn.coloring.sample import MOST_SAMPLED
+from clipgnn.errors import InvalidParameterError, shown, suggestion
 from clipgnn.nn.activation import activation_named
 
 
@@ -42,6 +43,8 @@ class CLIPConfig:
             self._check_integer(name, least=1)
         if self.num_colorings != "all":
             self._check_integer("num_colorings", least=0, or_else='or "all"')
+            if self.num_colorings > MOST_SAMPLED:
+                raise self._error("num_colorings", f'at most {MOST_SAMPLED:,} or "all"')
         if self.colorings_at_once is not None:
             self._check_integer("colorings_at_once", least=1, or_else="or None")
         if self.norm not in ("batch", None):
@@ -100,5 +103,6 @@ class CLIPConfig:
 
     def _error(self, name: str, rule: str) -> InvalidParameterError:
         return InvalidParameterError(
-            f"The {name!r} parameter of CLIP must be {rule}. Got {getattr(self, name)!r} instead."
+            f"The {name!r} parameter of CLIP must be {rule}. Got {shown(getattr(self, name))} "
+            "instead."
         )
