@@ -92,9 +92,9 @@ def test_decimals_of_labels() -> None:
     assert_refused(InvalidParameterError, lambda: color_groups(labels, decimals=2), said)
 
 
-@pytest.mark.parametrize("decimals", [2.5, "2"])
-def test_decimals_that_are_no_integer(decimals: Any) -> None:
-    said = ("decimals", "integer", f"Got {decimals!r}")
+@pytest.mark.parametrize("decimals", [2.5, "2", True, 301, -(2**70)])
+def test_decimals_that_are_no_such_integer(decimals: Any) -> None:
+    said = ("decimals", "integer from -300 to 300", f"Got {decimals!r}")
     x = torch.ones(3, 1)
     assert_refused(InvalidParameterError, lambda: color_groups(x, decimals=decimals), said)
 
