@@ -16,6 +16,7 @@ from torch.nn import functional
 
 from clipgnn.graphs.folds import stratified_folds
 from clipgnn.graphs.properties import circular_skip_links
+from clipgnn.graphs.seeds import NUMPY_BITS, check_seed
 from clipgnn.nn import CLIP
 from clipgnn.writing import write_file
 
@@ -66,7 +67,12 @@ class Curve:
 
 
 def compare_pair(seed: int = 0) -> Pair:
-    """A hexagon and two triangles: every node has two neighbors, so message passing is blind."""
+    """A hexagon and two triangles: every node has two neighbors, so message passing is blind.
+
+    Raises:
+        InvalidParameterError: if the seed is not an integer of at most 32 bits.
+    """
+    seed = check_seed(seed, bits=NUMPY_BITS)
     hexagon = nx.cycle_graph(6)
     triangles = nx.disjoint_union(nx.cycle_graph(3), nx.cycle_graph(3))
     differences = []
@@ -87,7 +93,11 @@ def learn_circular_skip_links(num_colorings: int, *, epochs: int, seed: int = 0)
 
     Yields:
         The share of the held-out graphs classified rightly, after each epoch.
+
+    Raises:
+        InvalidParameterError: if the seed is not an integer of at most 32 bits.
     """
+    seed = check_seed(seed, bits=NUMPY_BITS)
     data = circular_skip_links(seed)
     train, test = stratified_folds(data.y, seed=seed)[0]
 

@@ -36,6 +36,10 @@ class ModelFileError(ClipGNNError, ValueError):
     """A file is not a model saved by clipgnn, or is damaged."""
 
 
+class ModelNotFoundError(ClipGNNError, FileNotFoundError):
+    """There is no model file with this name."""
+
+
 class OutputError(ClipGNNError, OSError):
     """A file cannot be written; an earlier file of that name is unchanged."""
 
@@ -82,3 +86,10 @@ def one_line(text: str) -> str:
         character if character.isprintable() else character.encode("unicode_escape").decode()
         for character in text
     )
+
+
+def shown(value: object) -> str:
+    """A value in a message: its `repr`, but for integers that Python may refuse to print."""
+    if isinstance(value, int) and value.bit_length() > 128:
+        return f"an integer of {value.bit_length()} bits"
+    return repr(value)

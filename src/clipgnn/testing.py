@@ -5,6 +5,8 @@ from typing import Protocol, runtime_checkable
 import torch
 from torch import Tensor
 
+from clipgnn.graphs.seeds import check_seed
+
 
 @runtime_checkable
 class GraphModel(Protocol):
@@ -51,9 +53,10 @@ def assert_permutation_invariant(
         tolerance: largest difference, relative to the largest output, that passes as rounding.
 
     Raises:
+        InvalidParameterError: if the seed is not an integer of at most 64 bits.
         AssertionError: if an order changes the output; the message names the order.
     """
-    generator = torch.Generator().manual_seed(seed)
+    generator = torch.Generator().manual_seed(check_seed(seed))
     with torch.no_grad():
         expected = model(x, edge_index)
         allowed = tolerance * max(1.0, float(expected.abs().max()))

@@ -1,5 +1,6 @@
 """Wrong input and what must be said about it, as the tests of this folder write it down."""
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -55,3 +56,24 @@ def changed(values: torch.Tensor, place: tuple[int, ...], value: float) -> torch
     copy = values.clone()
     copy[place] = value
     return copy
+
+
+def odd_tensors(values: torch.Tensor) -> dict[str, tuple[torch.Tensor, str]]:
+    """The same values in forms that torch hardly computes with, and what messages call them."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of torch: sparse ones are in beta, quantized ones go
+        forms = {
+            "sparse": (values.to_sparse(), "sparse"),
+            "sparse by rows": (values.to_sparse_csr(), "sparse"),
+            "nested": (torch.nested.nested_tensor(list(values)), "nested"),
+            "meta": (values.to("meta"), "meta"),
+            "complex": (values * 1j, "complex64"),
+            "boolean": (values > 0, "bool"),
+        }
+        if values.is_floating_point():
+            quantized = torch.quantize_per_tensor(values, 0.1, 0, torch.quint8)
+            forms["quantized"] = (quantized, "quantized")
+            for dtype in (torch.float8_e4m3fn, torch.float8_e5m2):
+                name = str(dtype).removeprefix("torch.")
+                forms[name] = (values.to(dtype), name)
+    return forms

@@ -35,6 +35,15 @@ def test_numbers_of_colorings(k: Any) -> None:
     assert_refused(InvalidColoringError, lambda: sample_colorings(equal_nodes(4), k), said)
 
 
+@pytest.mark.parametrize("k", [10_000_001, 10**400, 10**6000], ids=["over", "long", "very long"])
+def test_more_colorings_than_anyone_needs(k: int) -> None:
+    said = ("at most 10,000,000", "Got 10000001" if k < 2**63 else "Got an integer of")
+    assert_refused(InvalidColoringError, lambda: sample_colorings(equal_nodes(4), k), said)
+    assert_refused(InvalidParameterError, lambda: CLIP(1, 2, num_colorings=k), said)
+    model = plain_model()
+    assert_refused(InvalidParameterError, lambda: model(**good(), num_colorings=k), said)
+
+
 @pytest.mark.parametrize("k", [-1, -16, 2.5, True, "many", None])
 def test_numbers_of_colorings_of_a_model(k: Any) -> None:
     said = ("num_colorings", "integer of at least 0", 'or "all"', f"Got {k!r}")
@@ -83,9 +92,9 @@ def test_decimals_of_labels() -> None:
     assert_refused(InvalidParameterError, lambda: color_groups(labels, decimals=2), said)
 
 
-@pytest.mark.parametrize("decimals", [2.5, "2"])
-def test_decimals_that_are_no_integer(decimals: Any) -> None:
-    said = ("decimals", "integer", f"Got {decimals!r}")
+@pytest.mark.parametrize("decimals", [2.5, "2", True, 301, -(2**70)])
+def test_decimals_that_are_no_such_integer(decimals: Any) -> None:
+    said = ("decimals", "integer from -300 to 300", f"Got {decimals!r}")
     x = torch.ones(3, 1)
     assert_refused(InvalidParameterError, lambda: color_groups(x, decimals=decimals), said)
 

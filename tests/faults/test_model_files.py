@@ -15,7 +15,7 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from clipgnn import CLIP, load, save
-from clipgnn.errors import ClipGNNError, ModelFileError
+from clipgnn.errors import ClipGNNError, ModelFileError, ModelNotFoundError
 
 Contents = tuple[dict[str, Tensor], dict[str, str]]
 
@@ -96,8 +96,10 @@ def test_a_pickle_is_not_read(model_file: Path) -> None:
 
 
 def test_a_missing_file(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError, match=r"no model file .*absent"):
+    with pytest.raises(ModelNotFoundError, match=r"no model file .*absent"):
         load(tmp_path / "absent")
+    assert issubclass(ModelNotFoundError, ClipGNNError)
+    assert issubclass(ModelNotFoundError, FileNotFoundError)
 
 
 def test_a_folder(tmp_path: Path) -> None:

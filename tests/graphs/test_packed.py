@@ -181,17 +181,17 @@ def broken(**changes: Tensor | None) -> list[Data]:
     ("graphs", "message"),
     [
         ([], "at least one graph"),
-        (broken(edge_index=None), "must have edge_index. Got 1 without"),
-        (broken(x=None, num_nodes=4), "must have x. Got 1 without"),
-        (broken(x=torch.rand(4, 5)), "same channels in all graphs"),
-        (broken(x=torch.rand(4, 3).double()), "one dtype"),
-        (broken(x=torch.full((4, 3), torch.nan)), "x must be finite. Got NaN in row 3"),
-        (broken(y=None), "must have y"),
-        (broken(y=torch.tensor([0, 1])), "one row for each graph. Got 4 rows for 3"),
-        (broken(y=torch.tensor([-1])), "counted from 0"),
+        (broken(edge_index=None), "Graph 1: edge_index must be given"),
+        (broken(x=None, num_nodes=4), "Graph 1: every graph .* must have x if one has"),
+        (broken(x=torch.rand(4, 5)), r"Graph 1: x must have .* same channels .* Got float32 \[5\]"),
+        (broken(x=torch.rand(4, 3).double()), "Graph 1: x must have one dtype"),
+        (broken(x=torch.full((4, 3), torch.nan)), "Graph 1: x must be finite. Got NaN in row 0"),
+        (broken(y=None), "Graph 1: y must be a tensor with one row.*Got none"),
+        (broken(y=torch.tensor([0, 1])), "Graph 1: y must have one row. Got 2 rows"),
+        (broken(y=torch.tensor([-1])), "Graph 1: y must be a class, counted from 0.*Got -1"),
         (
             broken(edge_index=torch.tensor([[0], [4]]), edge_attr=torch.rand(1, 2)),
-            r"Graph 1: edge_index must name nodes from 0 to 3 .*Got node 4",
+            r"Graph 1: edge_index must name nodes from 0 to 3. Got node 4",
         ),
         (
             broken(edge_index=torch.tensor([[0], [-1]]), edge_attr=torch.rand(1, 2)),
@@ -199,8 +199,8 @@ def broken(**changes: Tensor | None) -> list[Data]:
         ),
         (broken(edge_index=torch.zeros(2, 1)), "Graph 1: edge_index must be an int64 tensor"),
         (broken(edge_index=torch.tensor([0, 1])), "Graph 1: edge_index must have shape"),
-        (broken(edge_attr=None), "must have edge_attr"),
-        (broken(edge_attr=torch.rand(1, 2)), "a row for each edge"),
+        (broken(edge_attr=None), "Graph 1: every graph .* must have edge_attr if one has"),
+        (broken(edge_attr=torch.rand(1, 2)), "Graph 1: edge_attr must have a row for each of the"),
     ],
 )
 def test_what_is_no_data_set_is_refused(graphs: list[Data], message: str) -> None:
@@ -217,5 +217,6 @@ def test_chosen_graphs_are_numbers(chosen: Tensor) -> None:
 
 def test_a_graph_that_is_not_there() -> None:
     packed = PackedGraphs.from_data_list(random_graphs([3, 4]))
-    with pytest.raises(IndexError):
-        packed.batch(torch.tensor([2]))
+    for number in (2, -1, 2**62):
+        with pytest.raises(InvalidParameterError, match=f"from 0 to 1. Got {number}"):
+            packed.batch(torch.tensor([0, number]))

@@ -180,19 +180,19 @@ def test_sparse_bipartite_graphs_get_an_odd_cycle_too() -> None:
 @pytest.mark.parametrize(
     ("make", "parameters", "message"),
     [
-        (connectivity, {"num_pairs": 0}, "num_pairs must be at least 1"),
-        (connectivity, {"component_size": 0}, "component_size must be at least 1"),
-        (connectivity, {"probability": 1.5}, "probability must be from 0 to 1. Got 1.5"),
+        (connectivity, {"num_pairs": 0}, "num_pairs must be an integer of at least 1"),
+        (connectivity, {"component_size": 0}, "component_size must be an integer of at least 1"),
+        (connectivity, {"probability": 1.5}, "probability must be a number from 0 to 1. Got 1.5"),
         (connectivity, {"probability": 0.0}, "connected components often enough. Got 0 of"),
-        (connectivity, {"seed": -1}, "seed must not be negative"),
-        (bipartiteness, {"part_size": 1}, "part_size must be at least 2"),
+        (connectivity, {"seed": -1}, "seed must be an integer from 0"),
+        (bipartiteness, {"part_size": 1}, "part_size must be an integer of at least 2"),
         (bipartiteness, {"probability": 0.0}, "odd cycle often enough"),
-        (triangle_freeness, {"num_nodes": 2}, "num_nodes must be at least 3"),
+        (triangle_freeness, {"num_nodes": 2}, "num_nodes must be an integer of at least 3"),
         (triangle_freeness, {"probability": 1.0}, "without triangles often enough"),
         (circular_skip_links, {"skip_lengths": (1,)}, "from 2 to under half .* Got 1"),
         (circular_skip_links, {"skip_lengths": (21,)}, "from 2 to under half .* Got 21"),
-        (circular_skip_links, {"skip_lengths": ()}, "skip_lengths must be at least 1"),
-        (circular_skip_links, {"copies": 0}, "copies must be at least 1"),
+        (circular_skip_links, {"skip_lengths": ()}, "skip_lengths must be a list of at least one"),
+        (circular_skip_links, {"copies": 0}, "copies must be an integer of at least 1"),
     ],
 )
 def test_parameters_that_cannot_be(

@@ -143,6 +143,29 @@ def test_compile_as_a_user_would(num_colorings: int) -> None:
     assert_close(torch.compile(model, backend="aot_eager")(**arguments), expected)
 
 
+def test_compiled_models_follow_a_changed_number_of_colorings() -> None:
+    model, number = small_model().eval(), 1
+    compiled, arguments = torch.compile(model, backend="aot_eager"), example_batch()
+
+    def outputs(**changes: Any) -> tuple[Tensor, Tensor]:
+        generators = [torch.Generator().manual_seed(0) for _ in range(2)]
+        with torch.no_grad():
+            before, after = (
+                apply(**arguments, **changes, generator=generator)
+                for apply, generator in zip((model, compiled), generators, strict=True)
+            )
+        return before, after
+
+    first = outputs()
+    assert_close(*first)
+    once = outputs(num_colorings=number)
+    assert_close(*once)
+    assert not torch.equal(once[0], first[0])
+    compiled.num_colorings = number
+    assert model.num_colorings == number
+    assert torch.equal(outputs()[1], once[1])
+
+
 @every_case
 @pytest.mark.parametrize("strict", [False, True])
 def test_export(parameters: dict[str, Any], carried: dict[str, Any], strict: bool) -> None:

@@ -89,4 +89,4 @@ def test_graphs_that_cannot_be_fitted() -> None:
         fit(one_way, ModelSpec("awl"), SPLITS)
     even = NUMBERS[NUMBERS % 2 == 0]
     with pytest.raises(InvalidParameterError, match="at least two classes"):
-        fit(graphs, ModelSpec("wl"), [Split(even, NUMBERS)])
+        fit(graphs, ModelSpec("wl"), [Split(even, even + 1)])

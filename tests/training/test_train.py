@@ -16,14 +16,15 @@ CLIP4 = ModelSpec("clip", {"num_colorings": 4, "hidden_channels": 8, "num_layers
 
 
 def _folds(number: int, graphs: int) -> list[Split]:
-    everything = torch.arange(graphs)
+    """Of three folds and more, one is for testing and one for validation."""
+    fold = torch.arange(graphs) % number
     return [
         Split(
-            everything[everything % number != fold],
-            everything[everything % number == fold],
-            everything[everything % number == (fold + 1) % number],
+            train=(fold != test) & ((fold != (test + 1) % number) | (number == 2)),
+            test=fold == test,
+            validation=(fold == (test + 1) % number) & (number > 2),
         )
-        for fold in range(number)
+        for test in range(number)
     ]
 
 
@@ -107,7 +108,7 @@ def test_a_last_batch_of_one_graph_is_left_out() -> None:
     assert num_steps(Split(numbers[:16], numbers), 8) == 2
     assert num_steps(Split(torch.arange(18), numbers), 8) == 3
     history = train(
-        some_graphs(20), CLIP4, Recipe(epochs=2, batch_size=8), [Split(numbers, numbers)], [0]
+        some_graphs(20), CLIP4, Recipe(epochs=2, batch_size=8), [Split(numbers, [17, 18])], [0]
     )[0]
     assert all(loss == loss for loss in history.train_loss)
 
@@ -161,7 +162,7 @@ def test_models_that_cannot_be_built(spec: ModelSpec, words: str) -> None:
 def test_splits_that_cannot_be_trained() -> None:
     graphs, few = some_graphs(10), torch.arange(1)
     with pytest.raises(InvalidParameterError, match="at least two graphs"):
-        train(graphs, CLIP4, Recipe(epochs=1), [Split(few, few)], [0])
+        train(graphs, CLIP4, Recipe(epochs=1), [Split(few, few + 1)], [0])
     with pytest.raises(InvalidParameterError, match="seed for each split"):
         train(graphs, CLIP4, Recipe(epochs=1), _folds(2, 10), [0])
 

@@ -27,7 +27,8 @@ from clipgnn.training.capture import Captured
 from clipgnn.training.engine import Engine
 from clipgnn.training.loop import Eager
 from clipgnn.training.models import ModelSpec, groups_of
-from clipgnn.training.recipe import Recipe, Split
+from clipgnn.training.recipe import Recipe
+from clipgnn.training.splits import Split
 
 BATCH_SIZE = 32
 

@@ -15,7 +15,8 @@ from clipgnn.training.capture import Captured
 from clipgnn.training.engine import Engine, num_steps
 from clipgnn.training.loop import Eager
 from clipgnn.training.models import NETWORKS, ModelSpec
-from clipgnn.training.recipe import Recipe, Split
+from clipgnn.training.recipe import Recipe
+from clipgnn.training.splits import Split
 
 
 @dataclass(frozen=True)

@@ -76,11 +76,18 @@ def colorings_by_number(partition: Partition, numbers: Tensor) -> Tensor:
     Returns:
         `[colorings, nodes]`.
     """
-    place = _place_values(partition)
-    digits = (numbers[:, partition.graph_of_node] // place) % (partition.position + 1)
+    # A node alone in its group always has color 0, so that only the others need a table.
+    shared = partition.sizes > 1
+    nodes = shared[partition.groups]
+    colors = torch.zeros(numbers.shape[0], nodes.numel(), dtype=torch.int64, device=numbers.device)
+    if not bool(nodes.any()):
+        return colors
+    position = partition.position[nodes]
+    place = _place_values(partition)[nodes]
+    digits = (numbers[:, partition.graph_of_node[nodes]] // place) % (position + 1)
     largest = int(partition.sizes.max())
-    num_groups = partition.sizes.numel()
-    slot = partition.groups * largest + partition.position
+    num_groups = int(shared.sum())
+    slot = (shared.cumsum(0) - 1)[partition.groups[nodes]] * largest + position
     # Slots past a group's end hold a color over all others, so that nothing moves up for them.
     table = torch.full((numbers.shape[0], num_groups * largest), largest, device=digits.device)
     table[:, slot] = digits
@@ -88,15 +95,28 @@ def colorings_by_number(partition: Partition, numbers: Tensor) -> Tensor:
     for inserted in range(1, largest):
         before = table[:, :, :inserted]
         before += before >= table[:, :, inserted, None]
-    return table.view(numbers.shape[0], -1)[:, slot]
+    colors[:, nodes] = table.view(numbers.shape[0], -1)[:, slot]
+    return colors
 
 
 def _place_values(partition: Partition) -> Tensor:
-    """The weight of each node's digit: the product of the radixes of its graph's earlier nodes."""
-    nodes_of_graph = torch.bincount(partition.graph_of_node, minlength=partition.num_graphs)
-    starts = nodes_of_graph.cumsum(0) - nodes_of_graph
-    column = torch.arange(partition.groups.numel(), device=starts.device)
-    column = column - starts[partition.graph_of_node]
-    radix = partition.position.new_ones(partition.num_graphs, int(nodes_of_graph.max()))
-    radix[partition.graph_of_node, column] = partition.position + 1
-    return radix.cumprod(1)[partition.graph_of_node, column] // (partition.position + 1)
+    """Compute the weight of each node's digit, the product of its graph's earlier radixes.
+
+    The first node of a group has radix 1: it contributes nothing to the products, and its own
+    digit is 0 whatever its weight. Every other radix is at least 2, so that a graph with few enough
+    colorings to number them has few: at most log2 of their number. A table of these alone,
+    `[graphs, at most 24]`, stays linear in the size of the batch.
+    """
+    chosen = partition.position > 0
+    graph = partition.graph_of_node[chosen]
+    radix = partition.position[chosen] + 1
+    counts = torch.bincount(graph, minlength=partition.num_graphs)
+    starts = counts.cumsum(0) - counts
+    column = torch.arange(graph.numel(), device=graph.device) - starts[graph]
+    table = torch.ones(
+        partition.num_graphs, int(counts.max()), dtype=torch.int64, device=graph.device
+    )
+    table[graph, column] = radix
+    values = torch.ones_like(partition.position)
+    values[chosen] = table.cumprod(1)[graph, column] // radix
+    return values

@@ -7,8 +7,8 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from clipgnn.errors import InvalidColoringError, InvalidParameterError
-from clipgnn.graphs.checks import check_batch, check_node_attributes
+from clipgnn.errors import InvalidColoringError, InvalidParameterError, shown
+from clipgnn.graphs.checks import check_batch, check_node_attributes, check_plain, describe
 from clipgnn.graphs.sparse import pointers
 
 
@@ -18,8 +18,8 @@ def color_groups(x: Tensor, batch: Tensor | None = None, *, decimals: int | None
     Args:
         x: attributes `[nodes, channels]`, or integer labels `[nodes]`.
         batch: the graph of each node, ascending; one graph without it.
-        decimals: compare attributes rounded to so many decimals, for noisy floats. Exact equality
-            without it.
+        decimals: compare attributes rounded to this many decimals, from -300 to 300, for noisy
+            floats. Exact equality without it.
 
     Returns:
         `[nodes]`, groups numbered 0..K-1 in each graph.
@@ -45,8 +45,11 @@ def color_groups(x: Tensor, batch: Tensor | None = None, *, decimals: int | None
 
 
 def _round(x: Tensor, decimals: int) -> Tensor:
-    if isinstance(decimals, bool) or not isinstance(decimals, int):
-        raise InvalidParameterError(f"decimals must be an integer or None. Got {decimals!r}.")
+    if isinstance(decimals, bool) or not isinstance(decimals, int) or abs(decimals) > 300:
+        raise InvalidParameterError(
+            "decimals must be an integer from -300 to 300 (powers of ten that floats have), or "
+            f"None. Got {shown(decimals)}."
+        )
     if not x.is_floating_point():
         raise InvalidParameterError("decimals rounds float attributes. Got integer labels.")
     rounded = torch.round(x.double(), decimals=decimals)
@@ -110,6 +113,8 @@ class Partition:
         if batch is None:
             batch = torch.zeros_like(groups)
         check_batch(batch, groups.numel(), num_graphs)
+        # Numbered from 0 first: `batch * stride` would overflow with the stride of large numbers.
+        groups = torch.unique(groups, return_inverse=True)[1]
         stride = int(groups.max()) + 1
         key, number, sizes = torch.unique(
             batch * stride + groups, return_inverse=True, return_counts=True
@@ -155,10 +160,12 @@ class Partition:
 
 
 def _check_groups(groups: Tensor) -> None:
+    if isinstance(groups, Tensor):
+        check_plain("groups", groups, InvalidColoringError)
     if not isinstance(groups, Tensor) or groups.dtype != torch.int64 or groups.dim() != 1:
+        got = describe(groups) if isinstance(groups, Tensor) else repr(groups)
         raise InvalidColoringError(
-            "groups must be an int64 tensor [nodes], as color_groups returns. "
-            f"Got {groups!r} instead."
+            f"groups must be an int64 tensor [nodes], as color_groups returns. Got {got} instead."
         )
     if groups.numel() == 0:
         raise InvalidColoringError("groups must name a group for at least one node. Got none.")

@@ -7,7 +7,10 @@ from torch import Tensor
 
 from clipgnn.coloring.enumerate import colorings_by_number
 from clipgnn.coloring.groups import Partition
-from clipgnn.errors import InvalidColoringError
+from clipgnn.errors import InvalidColoringError, shown
+
+MOST_SAMPLED = 10_000_000
+"""Colorings of a graph that are drawn at most; no network needs more."""
 
 
 def sample_colorings(
@@ -31,15 +34,19 @@ def sample_colorings(
         `[k, nodes]`; a group of s nodes has the colors 0..s-1, each once in every coloring.
 
     Raises:
-        InvalidColoringError: if k is under 1, or `groups` is not a group for each node.
+        InvalidColoringError: if k is under 1 or over `MOST_SAMPLED`, or `groups` is not a group for
+            each node.
 
     Example:
         >>> colors = sample_colorings(torch.tensor([0, 0, 0, 1]), k=6)
         >>> sorted(map(tuple, colors.tolist()))[:2]
         [(0, 1, 2, 0), (0, 2, 1, 0)]
     """
-    if isinstance(k, bool) or not isinstance(k, int) or k < 1:
-        raise InvalidColoringError(f"k must be an integer of at least 1. Got {k!r} instead.")
+    if isinstance(k, bool) or not isinstance(k, int) or not 1 <= k <= MOST_SAMPLED:
+        raise InvalidColoringError(
+            f"k must be an integer of at least 1 and at most {MOST_SAMPLED:,}. Got {shown(k)} "
+            "instead."
+        )
     return sample_from_partition(Partition.of(groups, batch), k, generator)
 
 

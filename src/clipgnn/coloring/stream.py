@@ -1,14 +1,16 @@
 """Where a network's colorings come from, when there may be too many to hold at once."""
 
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Literal, Protocol, runtime_checkable
 
 import torch
 from torch import Tensor
 
+from clipgnn.coloring.codes import ColorCode
 from clipgnn.coloring.enumerate import colorings_by_number, enumerable_counts
-from clipgnn.coloring.groups import Partition
+from clipgnn.coloring.groups import Partition, color_groups
 from clipgnn.coloring.sample import sample_from_partition
+from clipgnn.graphs.batch import GraphBatch
 from clipgnn.shapes import Colorings
 
 
@@ -91,3 +93,26 @@ class AllColorings:
     def sample(self, size: int, generator: torch.Generator | None) -> Colorings:
         """Distinct colorings, uniformly."""
         return sample_from_partition(self.partition, size, generator)
+
+
+def draw_colorings(
+    graphs: GraphBatch,
+    how_many: int | Literal["all"],
+    code: ColorCode,
+    generator: torch.Generator | None,
+) -> ColoringStream:
+    """The colorings of a batch: k at random for each graph, or every one.
+
+    Raises:
+        InvalidColoringError: if a group has more nodes than the code has colors.
+        TooManyColoringsError: if all are wanted and a graph has too many to enumerate.
+    """
+    groups = color_groups(graphs.x, graphs.graph_of_node)
+    partition = Partition.of(groups, graphs.graph_of_node, graphs.num_graphs)
+    if how_many == "all":
+        everything = AllColorings(partition)
+        code.check(int(partition.sizes.max()))
+        return everything
+    code.check(int(partition.sizes.max()))
+    drawn = sample_from_partition(partition, how_many, generator)
+    return HeldColorings(drawn, graphs.graph_of_node, graphs.num_graphs)

@@ -7,7 +7,13 @@ import torch
 from torch import Tensor
 
 from clipgnn.errors import InvalidGraphError
-from clipgnn.graphs.checks import check_batch, check_edges, check_node_attributes, check_rows
+from clipgnn.graphs.checks import (
+    check_batch,
+    check_devices,
+    check_edges,
+    check_node_attributes,
+    check_rows,
+)
 from clipgnn.graphs.sparse import SparsePattern
 
 
@@ -95,7 +101,7 @@ class GraphBatch:
         checking = not torch.compiler.is_compiling()
         if checking:
             check_node_attributes(x)
-            _check_devices(x, edge_index, batch, edge_weight, edge_attr, graph_attr)
+            check_devices(x, edge_index, batch, edge_weight, edge_attr, graph_attr)
             check_edges(edge_index, x.shape[0])
             check_batch(batch, x.shape[0], batch_size)
         if batch_size is None:
@@ -161,11 +167,3 @@ class GraphBatch:
 
 def _rows(values: Tensor | None, chosen: Tensor) -> Tensor | None:
     return None if values is None else values[chosen]
-
-
-def _check_devices(x: Tensor, *others: Tensor | None) -> None:
-    devices = {str(other.device) for other in (x, *others) if isinstance(other, Tensor)}
-    if len(devices) > 1:
-        raise InvalidGraphError(
-            f"All tensors of a batch must lie on one device. Got {' and '.join(sorted(devices))}."
-        )

@@ -3,11 +3,48 @@
 import torch
 from torch import Tensor
 
-from clipgnn.errors import InvalidGraphError
+from clipgnn.errors import ClipGNNError, InvalidGraphError
+
+FLOATS = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
+"""Floats that torch computes with; those of 8 bits and fewer can only be stored."""
+
+MOST_EMPTY_GRAPHS = 10_000_000
+"""Graphs without nodes that a batch may have: every graph takes memory, also one without nodes."""
 
 
-def check_node_attributes(x: Tensor) -> None:
+def check_plain(
+    name: str, values: Tensor, error: type[ClipGNNError] = InvalidGraphError, fix: str | None = None
+) -> None:
+    """Check that a tensor holds its values in memory, one after the other.
+
+    Args:
+        name: what the message calls the tensor.
+        values: the tensor.
+        error: the error to raise.
+        fix: what to do about a sparse tensor, if not `.to_dense()`.
+
+    Raises:
+        ClipGNNError: if it is sparse, nested, quantized, or on the meta device.
+    """
+    if values.layout != torch.strided:
+        got, fix = f"a sparse one ({values.layout})", fix or f"Use {name}.to_dense()."
+    elif values.is_nested:
+        got, fix = "a nested one", "Concatenate its parts."
+    elif values.is_quantized:
+        got, fix = "a quantized one", f"Use {name}.dequantize()."
+    elif values.is_meta:
+        got, fix = "one on the meta device, without values", "Create it on a real device."
+    else:
+        return
+    raise error(f"{name} must be a dense tensor that holds its values. Got {got}. {fix}")
+
+
+def check_node_attributes(x: Tensor, *, pointers: Tensor | None = None) -> None:
     """Attributes are finite floats `[nodes, channels]`, or integer labels `[nodes]`.
+
+    Args:
+        x: the attributes.
+        pointers: where the rows of each graph begin, so that the message can name the graph.
 
     Raises:
         InvalidGraphError: if they are neither, are not finite, or if there are no nodes.
@@ -17,18 +54,40 @@ def check_node_attributes(x: Tensor) -> None:
             f"x must be a torch.Tensor. Got {type(x).__name__} instead. "
             "Nodes without attributes can all have the same: torch.ones(num_nodes, 1)."
         )
+    check_plain("x", x)
     labels = x.dim() == 1 and x.dtype == torch.int64
-    if not labels and not (x.dim() == 2 and x.is_floating_point()):
+    if not labels and not (x.dim() == 2 and x.dtype in FLOATS):
         raise InvalidGraphError(
             "x must be floating-point attributes [nodes, channels] or int64 labels [nodes]. "
-            f"Got {_describe(x)} instead. Use x.float(), or x.long() with one axis for labels."
+            f"Got {describe(x)} instead. Use x.float(), or x.long() with one axis for labels."
         )
     if x.shape[0] == 0:
         raise InvalidGraphError("A batch must have at least one node. Got x with no rows.")
     if labels and int(x.min()) < 0:
         raise InvalidGraphError(f"Labels must not be negative. Got {int(x.min())}.")
     if not labels:
-        check_finite("x", x)
+        check_finite("x", x, pointers=pointers)
+
+
+def check_edge_index(edge_index: Tensor) -> None:
+    """Edges are int64 `[2, edges]`.
+
+    Raises:
+        InvalidGraphError: if they are not.
+    """
+    if isinstance(edge_index, Tensor):
+        fix = "Use torch_geometric.utils.to_edge_index(adjacency)[0] for an adjacency matrix."
+        check_plain("edge_index", edge_index, fix=fix)
+    if not isinstance(edge_index, Tensor) or edge_index.dtype != torch.int64:
+        raise InvalidGraphError(
+            f"edge_index must be an int64 tensor. Got {describe(edge_index)} instead. "
+            "Use edge_index.long()."
+        )
+    if edge_index.dim() != 2 or edge_index.shape[0] != 2:
+        raise InvalidGraphError(
+            f"edge_index must have shape [2, edges]. Got {list(edge_index.shape)} instead. "
+            "A dense adjacency matrix becomes one with adjacency.nonzero().t()."
+        )
 
 
 def check_edges(edge_index: Tensor, num_nodes: int) -> None:
@@ -37,16 +96,7 @@ def check_edges(edge_index: Tensor, num_nodes: int) -> None:
     Raises:
         InvalidGraphError: if they are not.
     """
-    if not isinstance(edge_index, Tensor) or edge_index.dtype != torch.int64:
-        raise InvalidGraphError(
-            f"edge_index must be an int64 tensor. Got {_describe(edge_index)} instead. "
-            "Use edge_index.long()."
-        )
-    if edge_index.dim() != 2 or edge_index.shape[0] != 2:
-        raise InvalidGraphError(
-            f"edge_index must have shape [2, edges]. Got {list(edge_index.shape)} instead. "
-            "A dense adjacency matrix becomes one with adjacency.nonzero().t()."
-        )
+    check_edge_index(edge_index)
     if edge_index.numel() == 0:
         return
     low, high = int(edge_index.min()), int(edge_index.max())
@@ -75,8 +125,9 @@ def check_batch(batch: Tensor | None, num_nodes: int, batch_size: int | None = N
         return
     if not isinstance(batch, Tensor) or batch.dtype != torch.int64 or batch.dim() != 1:
         raise InvalidGraphError(
-            f"batch must be an int64 tensor with one axis. Got {_describe(batch)} instead."
+            f"batch must be an int64 tensor with one axis. Got {describe(batch)} instead."
         )
+    check_plain("batch", batch)
     if batch.numel() != num_nodes:
         raise InvalidGraphError(
             f"batch must name a graph for each node: {num_nodes} nodes, {batch.numel()} entries."
@@ -88,22 +139,47 @@ def check_batch(batch: Tensor | None, num_nodes: int, batch_size: int | None = N
         )
     if num_nodes and int(batch[0]) < 0:
         raise InvalidGraphError(f"batch must not be negative. Got {int(batch[0])}.")
-    if batch_size is not None and num_nodes and int(batch[-1]) >= batch_size:
+    last = int(batch[-1]) if num_nodes else 0
+    if max(last, (batch_size or 0) - 1) >= num_nodes + MOST_EMPTY_GRAPHS:
+        raise InvalidGraphError(
+            "batch must number the graphs from 0 without large gaps: at most "
+            f"{MOST_EMPTY_GRAPHS:,} graphs may have no nodes. Got graph {last} and batch_size "
+            f"{batch_size} for {num_nodes} nodes. Renumber the graphs with "
+            "torch.unique(batch, return_inverse=True)[1]."
+        )
+    if batch_size is not None and num_nodes and last >= batch_size:
         raise InvalidGraphError(
             f"batch_size must be over every entry of batch. Got batch_size {batch_size} and "
-            f"graph {int(batch[-1])}."
+            f"graph {last}."
         )
 
 
-def check_rows(name: str, values: Tensor, shape: list[int | None], per: str) -> None:
+def check_rows(
+    name: str,
+    values: Tensor,
+    shape: list[int | None],
+    per: str,
+    *,
+    pointers: Tensor | None = None,
+) -> None:
     """`values` are finite floats of this shape (None: any length), a row for each edge or graph.
+
+    Args:
+        name: what the message calls them.
+        values: the values.
+        shape: their shape.
+        per: what a row is for.
+        pointers: where the rows of each graph begin, so that the message can name the graph.
 
     Raises:
         InvalidGraphError: if they are not.
     """
-    if not isinstance(values, Tensor) or not values.is_floating_point():
+    if isinstance(values, Tensor):
+        check_plain(name, values)
+    if not isinstance(values, Tensor) or values.dtype not in FLOATS:
         raise InvalidGraphError(
-            f"{name} must be a floating-point tensor. Got {_describe(values)} instead."
+            f"{name} must be a floating-point tensor of 16 to 64 bits. Got {describe(values)} "
+            "instead."
         )
     fits = values.dim() == len(shape) and all(
         wanted in (None, got) for wanted, got in zip(shape, values.shape, strict=True)
@@ -114,19 +190,42 @@ def check_rows(name: str, values: Tensor, shape: list[int | None], per: str) -> 
             f"{name} must have shape [{wanted_shape}], a row for each {per}. "
             f"Got {list(values.shape)} instead."
         )
-    check_finite(name, values)
+    check_finite(name, values, pointers=pointers)
 
 
-def check_finite(name: str, values: Tensor) -> None:
+def check_finite(name: str, values: Tensor, *, pointers: Tensor | None = None) -> None:
     """No NaN, no infinity.
+
+    Args:
+        name: what the message calls the values.
+        values: the values.
+        pointers: where the rows of each graph begin, so that the message can name the graph.
 
     Raises:
         InvalidGraphError: if there is one.
     """
-    if not bool(torch.isfinite(values).all()):
-        row = int((~torch.isfinite(values)).nonzero()[0, 0])
+    if bool(torch.isfinite(values).all()):
+        return
+    row, graph = int((~torch.isfinite(values)).nonzero()[0, 0]), ""
+    worst = _worst(values[row])
+    if pointers is not None:
+        number = int((pointers <= row).sum()) - 1
+        row, graph = row - int(pointers[number]), f"Graph {number}: "
+    raise InvalidGraphError(
+        f"{graph}{name} must be finite. Got {worst} in row {row}. Replace or drop it."
+    )
+
+
+def check_devices(x: Tensor, *others: Tensor | None) -> None:
+    """All tensors lie on one device.
+
+    Raises:
+        InvalidGraphError: if they do not.
+    """
+    devices = {str(other.device) for other in (x, *others) if isinstance(other, Tensor)}
+    if len(devices) > 1:
         raise InvalidGraphError(
-            f"{name} must be finite. Got {_worst(values[row])} in row {row}. Replace or drop it."
+            f"All tensors of a batch must lie on one device. Got {' and '.join(sorted(devices))}."
         )
 
 
@@ -134,7 +233,10 @@ def _worst(row: Tensor) -> str:
     return "NaN" if bool(torch.isnan(row).any()) else "an infinite value"
 
 
-def _describe(value: object) -> str:
+def describe(value: object) -> str:
+    """Dtype and shape of a tensor, or the type of anything else, for messages."""
+    if isinstance(value, Tensor) and value.is_nested:
+        return "a nested tensor"
     if isinstance(value, Tensor):
         return f"{str(value.dtype).removeprefix('torch.')} of shape {list(value.shape)}"
     return type(value).__name__

@@ -4,6 +4,9 @@ import torch
 from torch import Tensor
 
 from clipgnn.errors import InvalidParameterError
+from clipgnn.graphs.numbers import Numbers, as_numbers, check_mask, check_numbers
+from clipgnn.graphs.packed_checks import check_targets
+from clipgnn.graphs.seeds import NUMPY_BITS, check_seed
 
 
 def stratified_folds(y: Tensor, num_folds: int = 10, seed: int = 0) -> list[tuple[Tensor, Tensor]]:
@@ -20,19 +23,27 @@ def stratified_folds(y: Tensor, num_folds: int = 10, seed: int = 0) -> list[tupl
         For each fold the numbers of its training and of its test graphs, ascending, on the CPU.
 
     Raises:
-        InvalidParameterError: if no class has a graph for every fold.
+        InvalidParameterError: if no class has a graph for every fold, or the seed has more than 32
+            bits.
+        InvalidGraphError: if a target is negative or not finite.
     """
     from sklearn.model_selection import KFold, StratifiedKFold  # slow to import
 
-    if not 2 <= num_folds <= y.shape[0]:
+    targets, seed = _targets(y), check_seed(seed, bits=NUMPY_BITS)
+    graphs = targets.shape[0]
+    if (
+        isinstance(num_folds, bool)
+        or not isinstance(num_folds, int)
+        or not 2 <= num_folds <= graphs
+    ):
         raise InvalidParameterError(
-            f"num_folds must be from 2 to the number of graphs, {y.shape[0]}. Got {num_folds}."
+            f"num_folds must be an integer from 2 to the number of graphs, {graphs}. "
+            f"Got {num_folds!r}."
         )
-    targets = y.cpu()
-    if y.is_floating_point():
+    if targets.is_floating_point():
         splits = KFold(num_folds, shuffle=True, random_state=seed).split(targets)
     else:
-        most = int(targets.bincount().max())
+        most = int(targets.unique(return_counts=True)[1].max())
         if most < num_folds:
             raise InvalidParameterError(
                 f"A class must have a graph for each of the {num_folds} folds. The largest has "
@@ -43,11 +54,11 @@ def stratified_folds(y: Tensor, num_folds: int = 10, seed: int = 0) -> list[tupl
     return [(torch.from_numpy(train), torch.from_numpy(test)) for train, test in splits]
 
 
-def hold_out(train: Tensor, y: Tensor, fraction: float, seed: int) -> tuple[Tensor, Tensor]:
+def hold_out(train: Numbers, y: Tensor, fraction: float, seed: int) -> tuple[Tensor, Tensor]:
     """Set a part of the training graphs aside, with the same share of every class.
 
     Args:
-        train: numbers of the training graphs.
+        train: numbers of the training graphs, or a mask, as for `Split`.
         y: target of every graph of the data set.
         fraction: share of `train` to set aside, between 0 and 1.
         seed: seed of the choice.
@@ -56,23 +67,38 @@ def hold_out(train: Tensor, y: Tensor, fraction: float, seed: int) -> tuple[Tens
         The graphs to go on training with and those set aside, ascending, on the CPU.
 
     Raises:
-        InvalidParameterError: if a part would be empty, or too small to hold every class.
+        InvalidParameterError: if a part would be empty or too small to hold every class, `train`
+            names graphs that are not there or twice, or the seed has more than 32 bits.
+        InvalidGraphError: if a target is negative or not finite.
     """
     from sklearn.model_selection import train_test_split
 
-    if not 0 < fraction < 1:
-        raise InvalidParameterError(f"fraction must be between 0 and 1. Got {fraction}.")
-    numbers, targets = train.cpu().numpy(), y.cpu()[train.cpu()].numpy()
+    targets, seed = _targets(y), check_seed(seed, bits=NUMPY_BITS)
+    if isinstance(fraction, bool) or not isinstance(fraction, int | float) or not 0 < fraction < 1:
+        raise InvalidParameterError(f"fraction must be between 0 and 1. Got {fraction!r}.")
+    chosen = as_numbers("train", train)
+    if chosen.dtype == torch.bool:
+        check_mask("train", chosen.numel(), targets.shape[0])
+        chosen = chosen.nonzero()[:, 0]
+    check_numbers("train", chosen, targets.shape[0])
     try:
         kept, aside = train_test_split(
-            numbers,
+            chosen.numpy(),
             test_size=fraction,
             random_state=seed,
-            stratify=None if y.is_floating_point() else targets,
+            stratify=None if targets.is_floating_point() else targets[chosen].numpy(),
         )
     except ValueError as error:
         raise InvalidParameterError(
-            f"Both parts must hold graphs of every class. A share of {fraction} of {train.numel()} "
-            f"graphs cannot be set aside so: {error}"
+            f"Both parts must hold graphs of every class. A share of {fraction} of "
+            f"{chosen.numel()} graphs cannot be set aside so: {error}"
         ) from error
     return torch.from_numpy(kept).sort().values, torch.from_numpy(aside).sort().values
+
+
+def _targets(y: Tensor) -> Tensor:
+    """Targets on the CPU, classes in int64."""
+    if isinstance(y, Tensor) and not (y.is_floating_point() or y.is_complex() or y.is_quantized):
+        y = y.long()
+    check_targets(y)
+    return y.cpu()

@@ -1,6 +1,6 @@
 """A whole data set as flat tensors, from which a batch is assembled by index arithmetic."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from hashlib import sha256
@@ -12,7 +12,10 @@ from torch.nn import functional
 
 from clipgnn.errors import InvalidGraphError, InvalidParameterError
 from clipgnn.graphs.batch import Edges, GraphBatch
-from clipgnn.graphs.checks import check_edges, check_node_attributes, check_rows
+from clipgnn.graphs.checks import check_plain, describe
+from clipgnn.graphs.data_list import flat_tensors
+from clipgnn.graphs.packed_checks import check_packed
+from clipgnn.graphs.sparse import running_sum
 
 if TYPE_CHECKING:  # PyG takes seconds to import, and only those who use its classes need it
     import torch_geometric.data
@@ -25,12 +28,17 @@ class PackedGraphs:
     Attributes:
         name: what the data set is called.
         x: attributes `[nodes, channels]`, or integer labels `[nodes]` that stand for one-hot rows.
-        in_channels: channels of the attributes; as many as labels can occur.
-        edge_index: `[2, edges]`, nodes numbered inside their graph.
+        in_channels: channels of the attributes, or how many labels there are.
+        edge_index: `[2, edges]`, nodes numbered inside their graph. An edge that occurs twice is
+            added twice in sums over neighbors, and a self-loop makes a node its own neighbor;
+            `simplify` removes both.
         node_pointers: `[graphs + 1]`.
         edge_pointers: `[graphs + 1]`.
         y: target of each graph: classes `[graphs]` in int64, or floats to regress.
         edge_attr: `[edges, channels]`, or None.
+
+    Raises:
+        InvalidGraphError: if the tensors do not agree with each other.
     """
 
     name: str
@@ -41,6 +49,17 @@ class PackedGraphs:
     edge_pointers: Tensor
     y: Tensor
     edge_attr: Tensor | None = None
+
+    def __post_init__(self) -> None:
+        check_packed(
+            self.x,
+            self.in_channels,
+            self.edge_index,
+            self.node_pointers,
+            self.edge_pointers,
+            self.y,
+            self.edge_attr,
+        )
 
     def __len__(self) -> int:
         return self.node_pointers.numel() - 1
@@ -137,12 +156,52 @@ class PackedGraphs:
 
     def to(self, device: torch.device | str) -> "PackedGraphs":
         """The same graphs on another device."""
-        moved: dict[str, Any] = {
-            field.name: value.to(device)
+        # Not through the constructor: what was checked once need not be checked again.
+        moved = object.__new__(PackedGraphs)
+        for field in fields(self):
+            value = getattr(self, field.name)
+            value = value.to(device) if isinstance(value, Tensor) else value
+            object.__setattr__(moved, field.name, value)
+        return moved
+
+    def with_floats(self, dtype: torch.dtype) -> "PackedGraphs":
+        """The same graphs with their floats (attributes and targets) in this dtype.
+
+        Raises:
+            InvalidGraphError: if a number is too large for the dtype.
+        """
+        converted: dict[str, Any] = {
+            field.name: value.to(dtype)
             for field in fields(self)
-            if isinstance(value := getattr(self, field.name), Tensor)
+            if isinstance(value := getattr(self, field.name), Tensor) and value.is_floating_point()
         }
-        return replace(self, **moved)
+        return replace(self, **converted)
+
+    def simplify(self) -> "PackedGraphs":
+        """The same graphs without self-loops and duplicate edges.
+
+        Of duplicate edges the first one remains, with its attributes. The order of the remaining
+        edges does not change.
+
+        Example:
+            >>> from torch_geometric.data import Data
+            >>> edges = torch.tensor([[0, 1, 0, 1, 1], [1, 0, 1, 0, 1]])
+            >>> graph = Data(edge_index=edges, num_nodes=2, y=torch.tensor([0]))
+            >>> PackedGraphs.from_data_list([graph]).simplify().edge_index
+            tensor([[0, 1],
+                    [1, 0]])
+        """
+        source, target = self.edges_through
+        keys, order = torch.sort(source * self.x.shape[0] + target, stable=True)
+        first = torch.ones_like(keys, dtype=torch.bool)
+        first[1:] = keys[1:] != keys[:-1]
+        keep = torch.zeros_like(first).scatter_(0, order, first) & (source != target)
+        return replace(
+            self,
+            edge_index=self.edge_index[:, keep],
+            edge_pointers=running_sum(keep.long())[self.edge_pointers],
+            edge_attr=None if self.edge_attr is None else self.edge_attr[keep],
+        )
 
     @classmethod
     def from_data_list(
@@ -150,41 +209,14 @@ class PackedGraphs:
     ) -> "PackedGraphs":
         """Pack graphs of PyG: their `x`, `edge_index`, `edge_attr` and `y`, nothing else.
 
-        Nodes without attributes all get the same label.
+        Nodes without attributes all get the same label. Duplicate edges and self-loops are kept;
+        `simplify` removes them.
 
         Raises:
-            InvalidGraphError: if there are none, one is no graph, or they do not have the same
-                kinds of attributes and targets.
+            InvalidGraphError: if there are none, one is not a graph or has edge weights, or they do
+                not have the same kinds of attributes and targets. The message names the graph.
         """
-        graphs = list(graphs)
-        if not graphs:
-            raise InvalidGraphError("A data set must have at least one graph. Got none.")
-        for number, graph in enumerate(graphs):
-            _check_edges(graph, number)
-        edge_index = _joined("edge_index", [graph.edge_index for graph in graphs], dim=1)
-        node_counts = torch.tensor([graph.num_nodes for graph in graphs], device=edge_index.device)
-        edge_counts = torch.tensor(
-            [graph.edge_index.shape[1] for graph in graphs], device=edge_index.device
-        )
-        if all(graph.x is None for graph in graphs):
-            x = torch.zeros(int(node_counts.sum()), dtype=torch.int64, device=edge_index.device)
-        else:
-            x = _joined("x", [graph.x for graph in graphs], dim=0)
-        check_node_attributes(x)
-        edge_attr = None
-        if any(graph.edge_attr is not None for graph in graphs):
-            edge_attr = _joined("edge_attr", [graph.edge_attr for graph in graphs], dim=0)
-            check_rows("edge_attr", edge_attr, [edge_index.shape[1], None], "edge")
-        return cls(
-            name=name,
-            x=x,
-            in_channels=int(x.max()) + 1 if x.dim() == 1 else x.shape[1],
-            edge_index=edge_index,
-            node_pointers=running_sum(node_counts),
-            edge_pointers=running_sum(edge_counts),
-            y=_targets([graph.y for graph in graphs]),
-            edge_attr=edge_attr,
-        )
+        return cls(name=name, **flat_tensors(graphs))
 
     def to_data_list(self) -> list["torch_geometric.data.Data"]:
         """The graphs as PyG has them; labels become one-hot attributes."""
@@ -212,13 +244,18 @@ class PackedGraphs:
             chosen: int64 numbers of graphs, in any order, with or without repeats.
 
         Raises:
-            InvalidParameterError: if `chosen` is no such tensor.
+            InvalidParameterError: if `chosen` is not such a tensor, or a number is out of range.
         """
-        if chosen.dtype != torch.int64 or chosen.dim() != 1:
+        if not isinstance(chosen, Tensor) or chosen.dtype != torch.int64 or chosen.dim() != 1:
             raise InvalidParameterError(
                 "Chosen graphs must be an int64 tensor of their numbers, with one axis. Got "
-                f"{chosen.dtype} of shape {list(chosen.shape)}. A mask becomes one with "
-                ".nonzero().flatten()."
+                f"{describe(chosen)}. A mask becomes one with .nonzero().flatten()."
+            )
+        check_plain("chosen", chosen, InvalidParameterError)
+        outside = chosen[(chosen < 0) | (chosen >= len(self))]
+        if outside.numel():
+            raise InvalidParameterError(
+                f"Chosen graphs must be numbers from 0 to {len(self) - 1}. Got {int(outside[0])}."
             )
         nodes, graph_of_node, first = _members(self.node_pointers, chosen)
         edges, graph_of_edge, _ = _members(self.edge_pointers, chosen)
@@ -230,11 +267,6 @@ class PackedGraphs:
             num_graphs=chosen.numel(),
             edges=Edges.between(source, target, nodes.numel(), None, attributes),
         )
-
-
-def running_sum(counts: Tensor) -> Tensor:
-    """Pointers from counts: where each segment begins, and where the last one ends."""
-    return functional.pad(counts.cumsum(0), (1, 0))
 
 
 def _members(starts: Tensor, chosen: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -250,50 +282,3 @@ def _members(starts: Tensor, chosen: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     first = counts.cumsum(0) - counts
     number = torch.arange(place.numel(), device=chosen.device)
     return number + (begin - first)[place], place, first
-
-
-def _joined(name: str, parts: Sequence[Tensor | None], dim: int) -> Tensor:
-    present = [part for part in parts if part is not None]
-    if len(present) < len(parts):
-        raise InvalidGraphError(
-            f"Every graph of a data set must have {name}. "
-            f"Got {len(parts) - len(present)} without it."
-        )
-    kinds = {f"{part.dtype} {[*part.shape[:dim], *part.shape[dim + 1 :]]}" for part in present}
-    if len(kinds) > 1:
-        raise InvalidGraphError(
-            f"{name} must have one dtype and the same channels in all graphs. "
-            f"Got {' and '.join(sorted(kinds))}."
-        )
-    return torch.cat(present, dim)
-
-
-def _targets(parts: Sequence[Tensor | None]) -> Tensor:
-    """Classes in int64, or floats, a row for each graph."""
-    rows = [part.view(1) if part is not None and part.dim() == 0 else part for part in parts]
-    y = _joined("y", rows, dim=0)
-    if y.shape[0] != len(parts):
-        raise InvalidGraphError(
-            f"y must have one row for each graph. Got {y.shape[0]} rows for {len(parts)} graphs; "
-            "several targets of a graph stand in one row, [1, targets]."
-        )
-    if y.dim() == 2 and y.shape[1] == 1:
-        y = y[:, 0]
-    if y.is_floating_point():
-        return y
-    if y.dim() != 1 or int(y.min()) < 0:
-        raise InvalidGraphError(
-            "y must be one class for each graph, counted from 0, or floats to regress. Got "
-            f"integers of shape {list(y.shape)}, the smallest {int(y.min())}."
-        )
-    return y.long()
-
-
-def _check_edges(graph: "torch_geometric.data.Data", number: int) -> None:
-    """Edges name nodes of their own graph: a batch would join others to the next graph's."""
-    if graph.edge_index is None:
-        return  # _joined says how many are without
-    try:
-        check_edges(graph.edge_index, graph.num_nodes)
-    except InvalidGraphError as error:
-        raise InvalidGraphError(f"Graph {number}: {error}") from error

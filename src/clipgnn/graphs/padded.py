@@ -156,6 +156,8 @@ class Assembler:
             room: nodes that each member's batch has room for.
             padded: whether there may be padding; without it `room` must be exact.
         """
+        if room == 0:  # only graphs without nodes; networks expect rows
+            room, padded = 2, True
         members, num_graphs = chosen.shape
         counts = self.node_count[chosen]
         ends = counts.cumsum(1)

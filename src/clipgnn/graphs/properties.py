@@ -16,6 +16,7 @@ from torch import Tensor
 
 from clipgnn.errors import InvalidParameterError
 from clipgnn.graphs.packed import PackedGraphs
+from clipgnn.graphs.seeds import check_seed
 
 SKIP_LENGTHS = (2, 3, 4, 5, 6, 9, 11, 12, 13, 16)
 """The ten skip lengths of the literature; on 41 nodes no two give isomorphic graphs."""
@@ -167,14 +168,18 @@ def circular_skip_links(
         InvalidParameterError: if a skip length gives a graph that is not 4-regular, or there are
             none.
     """
-    _check_at_least(1, copies=copies, skip_lengths=len(skip_lengths))
+    if not isinstance(skip_lengths, Sequence) or not skip_lengths:
+        raise InvalidParameterError(
+            f"skip_lengths must be a list of at least one integer. Got {skip_lengths!r}."
+        )
+    _check_at_least(1, copies=copies, num_nodes=num_nodes)
     for skip in skip_lengths:
-        if not isinstance(skip, int) or not 2 <= skip < num_nodes / 2:
+        if isinstance(skip, bool) or not isinstance(skip, int) or not 2 <= skip < num_nodes / 2:
             raise InvalidParameterError(
                 f"A skip length must be an integer from 2 to under half of the {num_nodes} nodes, "
-                f"or the graph is not 4-regular. Got {skip}."
+                f"or the graph is not 4-regular. Got {skip!r}."
             )
-    generator = torch.Generator().manual_seed(seed)
+    generator = torch.Generator().manual_seed(check_seed(seed))
     edges = [
         torch.randperm(num_nodes, generator=generator)[_ring(num_nodes, skip)]
         for skip in skip_lengths
@@ -201,20 +206,23 @@ def _ring(num_nodes: int, skip: int) -> Tensor:
 
 def _random(task: str, seed: int) -> np.random.Generator:
     """Different numbers for each task, also from the same seed."""
-    if seed < 0:
-        raise InvalidParameterError(f"seed must not be negative. Got {seed}.")
-    return np.random.default_rng([seed, *task.encode()])
+    return np.random.default_rng([check_seed(seed), *task.encode()])
 
 
 def _check_at_least(least: int, **sizes: int) -> None:
     for name, size in sizes.items():
-        if size < least:
-            raise InvalidParameterError(f"{name} must be at least {least}. Got {size}.")
+        if isinstance(size, bool) or not isinstance(size, int) or size < least:
+            raise InvalidParameterError(
+                f"{name} must be an integer of at least {least}. Got {size!r}."
+            )
 
 
 def _check_probability(probability: float) -> None:
-    if not 0 <= probability <= 1:
-        raise InvalidParameterError(f"probability must be from 0 to 1. Got {probability}.")
+    number = isinstance(probability, int | float) and not isinstance(probability, bool)
+    if not number or not 0 <= probability <= 1:
+        raise InvalidParameterError(
+            f"probability must be a number from 0 to 1. Got {probability!r}."
+        )
 
 
 def _select(

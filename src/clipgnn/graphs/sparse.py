@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import torch
 from jaxtyping import Int
 from torch import Tensor
+from torch.nn import functional
 
 
 @dataclass(frozen=True)
@@ -73,6 +74,11 @@ def pointers(index: Tensor, size: int) -> Tensor:
     counts = torch.zeros(size + 1, dtype=torch.int64, device=index.device)
     counts.index_add_(0, index + 1, torch.ones_like(index))
     return counts.cumsum(0)
+
+
+def running_sum(counts: Tensor) -> Tensor:
+    """Pointers from counts: where each segment begins, and where the last one ends."""
+    return functional.pad(counts.cumsum(0), (1, 0))
 
 
 def inverse_order(order: Tensor) -> Tensor:

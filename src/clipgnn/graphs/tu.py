@@ -10,7 +10,8 @@ from torch import Tensor
 from torch.nn import functional
 
 from clipgnn.errors import DatasetNotFoundError, InvalidParameterError
-from clipgnn.graphs.packed import PackedGraphs, running_sum
+from clipgnn.graphs.packed import PackedGraphs
+from clipgnn.graphs.sparse import running_sum
 from clipgnn.graphs.tu_download import download_tu
 from clipgnn.graphs.tu_files import TUFiles
 

@@ -9,6 +9,7 @@ from torch.autograd import forward_ad
 from clipgnn.coloring.codes import ColorCode
 from clipgnn.errors import InvalidColoringError, InvalidGraphError, UnsupportedTransformError
 from clipgnn.graphs.batch import GraphBatch
+from clipgnn.graphs.checks import FLOATS, check_plain
 from clipgnn.nn.config import CLIPConfig
 
 
@@ -45,6 +46,11 @@ def check_readable(graphs: GraphBatch, config: CLIPConfig, weight: Tensor) -> No
         InvalidGraphError: if they are not.
     """
     x = graphs.x
+    if weight.dtype not in FLOATS:
+        raise InvalidGraphError(
+            "The model's weights must be floats of 16 to 64 bits to compute with. Got "
+            f"{str(weight.dtype).removeprefix('torch.')}. Convert the model, such as with .float()."
+        )
     if x.device != weight.device:
         raise InvalidGraphError(
             f"The batch must lie on the model's device, {weight.device}. Got {x.device}. "
@@ -93,6 +99,8 @@ def check_colorings(colorings: Tensor, num_nodes: int, config: CLIPConfig, code:
             "A model with num_colorings=0 has no colors. Got colorings: leave them out, or build "
             "the model with a number of colorings."
         )
+    if isinstance(colorings, Tensor):
+        check_plain("colorings", colorings, InvalidColoringError)
     fits = (
         isinstance(colorings, Tensor)
         and colorings.dtype == torch.int64

@@ -10,9 +10,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from clipgnn.coloring.codes import ColorCode, ColorCodeName
-from clipgnn.coloring.groups import Partition, color_groups
-from clipgnn.coloring.sample import sample_from_partition
-from clipgnn.coloring.stream import AllColorings, ColoringStream, HeldColorings
+from clipgnn.coloring.stream import ColoringStream, HeldColorings, draw_colorings
 from clipgnn.errors import InvalidParameterError
 from clipgnn.graphs.batch import Edges, GraphBatch
 from clipgnn.graphs.padded import PaddedBatch, PaddedEdges
@@ -67,7 +65,9 @@ class CLIP(Members):
         out_channels: channels of the output, such as classes.
         hidden_channels: channels inside.
         num_layers: local iterations T.
-        num_colorings: k; 0 for no colors at all (0-CLIP), "all" for every coloring (∞-CLIP).
+        num_colorings: k; 0 for no colors at all (0-CLIP), "all" for every coloring (∞-CLIP). It can
+            be changed later, on the model or for one call: more colorings in evaluation than in
+            training lower the variance.
         num_colors: colors the network knows; the largest group of identical attributes may have
             so many nodes.
         color_code: "one-hot", a row of weights for each color; or "binary", log2(num_colors) rows.
@@ -157,6 +157,22 @@ class CLIP(Members):
         """The network with these parameters."""
         return cls(**asdict(config))
 
+    @property
+    def num_colorings(self) -> int | Literal["all"]:
+        """The number k of colorings, or "all"; saved with the model.
+
+        It can be set, since no weight depends on it: `model.num_colorings = 64`. Only a model built
+        without colors (0) has no weights for them, and one built with colors cannot do without.
+
+        Raises:
+            InvalidParameterError: if it is set to a value the model cannot use.
+        """
+        return self.config.num_colorings
+
+    @num_colorings.setter
+    def num_colorings(self, value: int | Literal["all"]) -> None:
+        self.config = self.config.with_colorings(value)
+
     def forward(
         self,
         x: Tensor,
@@ -167,6 +183,7 @@ class CLIP(Members):
         graph_attr: Tensor | None = None,
         *,
         colorings: Tensor | None = None,
+        num_colorings: int | Literal["all"] | None = None,
         generator: torch.Generator | None = None,
         batch_size: int | None = None,
     ) -> Tensor:
@@ -175,7 +192,9 @@ class CLIP(Members):
         Args:
             x: node attributes `[nodes, in_channels]`, or integer labels `[nodes]`.
             edge_index: edges `[2, edges]`, from sources to targets. An undirected edge stands in
-                it both ways.
+                it both ways. An edge that occurs twice is added twice, and a self-loop makes a node
+                its own neighbor; `coalesce` and `remove_self_loops` of `torch_geometric.utils`
+                remove them.
             batch: the graph of each node, ascending; one graph without it.
             edge_weight: `[edges]`, factors in the sums over neighbors.
             edge_attr: `[edges, edge_channels]`.
@@ -183,6 +202,7 @@ class CLIP(Members):
             colorings: `[colorings, nodes]` to use instead of drawing them. Any colors the model
                 knows are taken; that nodes with identical attributes have distinct ones is up to
                 the caller.
+            num_colorings: k of this call, instead of the model's; not together with `colorings`.
             generator: source of the random colorings; torch's global one without it.
             batch_size: number of graphs, where the last ones may have no nodes.
 
@@ -192,12 +212,15 @@ class CLIP(Members):
         Raises:
             InvalidGraphError: if the tensors are not a batch of graphs this model can read.
             InvalidColoringError: if the colors do not fit the model.
-            TooManyColoringsError: if `num_colorings="all"` and a graph has too many.
+            InvalidParameterError: if `num_colorings` is a value the model cannot use.
+            TooManyColoringsError: if all colorings are used and a graph has too many.
             UnsupportedTransformError: inside a transform of `torch.func` or forward-mode AD.
         """
         graphs = self._read(x, edge_index, batch, edge_weight, edge_attr, graph_attr, batch_size)
         check_graph_attributes(graphs.graph_attr, self.config)
-        pooled = self._maximum(graphs, self._color(graphs, colorings, generator), generator)
+        pooled = self._maximum(
+            graphs, self._color(graphs, colorings, num_colorings, generator), generator
+        )
         return self._by_member(self.readout(pooled, graphs.graph_attr))
 
     def colorings_wanted(self, *, training: bool) -> int:
@@ -231,6 +254,7 @@ class CLIP(Members):
         graph_attr: Tensor | None = None,
         *,
         colorings: Tensor | None = None,
+        num_colorings: int | Literal["all"] | None = None,
         generator: torch.Generator | None = None,
         batch_size: int | None = None,
     ) -> Tensor:
@@ -243,7 +267,9 @@ class CLIP(Members):
             `[graphs, hidden_channels]`, or `[members, graphs, hidden_channels]`.
         """
         graphs = self._read(x, edge_index, batch, edge_weight, edge_attr, graph_attr, batch_size)
-        pooled = self._maximum(graphs, self._color(graphs, colorings, generator), generator)
+        pooled = self._maximum(
+            graphs, self._color(graphs, colorings, num_colorings, generator), generator
+        )
         return self._by_member(pooled)
 
     def embed_nodes(
@@ -256,6 +282,7 @@ class CLIP(Members):
         graph_attr: Tensor | None = None,
         *,
         colorings: Tensor | None = None,
+        num_colorings: int | Literal["all"] | None = None,
         generator: torch.Generator | None = None,
         batch_size: int | None = None,
     ) -> Tensor:
@@ -269,7 +296,7 @@ class CLIP(Members):
             `[nodes, hidden_channels]`, or `[members, nodes, hidden_channels]`.
         """
         graphs = self._read(x, edge_index, batch, edge_weight, edge_attr, graph_attr, batch_size)
-        stream = self._color(graphs, colorings, generator)
+        stream = self._color(graphs, colorings, num_colorings, generator)
         return self._by_member(self._maximum(graphs, stream, generator, per_node=True))
 
     def _maximum(
@@ -369,34 +396,25 @@ class CLIP(Members):
         self,
         graphs: GraphBatch,
         colorings: Tensor | None,
+        num_colorings: int | Literal["all"] | None,
         generator: torch.Generator | None,
     ) -> ColoringStream | None:
         """The colorings to use: given, drawn, or all of them; None for 0-CLIP."""
         if colorings is not None:
+            if num_colorings is not None:
+                raise InvalidParameterError(
+                    "Either colorings or num_colorings can be given, since the colorings determine "
+                    f"their number. Got both, with num_colorings={num_colorings!r}. Leave one out."
+                )
             if not torch.compiler.is_compiling():
                 nodes = graphs.num_nodes // self.config.num_members
                 check_colorings(colorings, nodes, self.config, self.code)
             held = colorings.repeat(1, self.config.num_members)
             return HeldColorings(held, graphs.graph_of_node, graphs.num_graphs)
-        if self.config.num_colorings == 0:
+        config = self.config if num_colorings is None else self.config.with_colorings(num_colorings)
+        if config.num_colorings == 0:
             return None
-        if torch.compiler.is_compiling():
-            # Drawing depends on values; compiled code steps out for it and comes back.
-            return torch.compiler.disable(self._draw)(graphs, self.config.num_colorings, generator)
-        return self._draw(graphs, self.config.num_colorings, generator)
-
-    def _draw(
-        self,
-        graphs: GraphBatch,
-        how_many: int | Literal["all"],
-        generator: torch.Generator | None,
-    ) -> ColoringStream:
-        groups = color_groups(graphs.x, graphs.graph_of_node)
-        partition = Partition.of(groups, graphs.graph_of_node, graphs.num_graphs)
-        if how_many == "all":
-            everything = AllColorings(partition)
-            self.code.check(int(partition.sizes.max()))
-            return everything
-        self.code.check(int(partition.sizes.max()))
-        drawn = sample_from_partition(partition, how_many, generator)
-        return HeldColorings(drawn, graphs.graph_of_node, graphs.num_graphs)
+        # Drawing depends on values; compiled code steps out for it and comes back.
+        compiling = torch.compiler.is_compiling()
+        draw = torch.compiler.disable(draw_colorings) if compiling else draw_colorings
+        return draw(graphs, config.num_colorings, self.code, generator)

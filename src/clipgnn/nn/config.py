@@ -1,11 +1,12 @@
 """What a CLIP network is made of: its parameters, checked."""
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from numbers import Integral
 from typing import Any, Literal
 
 from clipgnn.coloring.codes import ColorCode, ColorCodeName
-from clipgnn.errors import InvalidParameterError, suggestion
+from clipgnn.coloring.sample import MOST_SAMPLED
+from clipgnn.errors import InvalidParameterError, shown, suggestion
 from clipgnn.nn.activation import activation_named
 
 
@@ -42,6 +43,8 @@ class CLIPConfig:
             self._check_integer(name, least=1)
         if self.num_colorings != "all":
             self._check_integer("num_colorings", least=0, or_else='or "all"')
+            if self.num_colorings > MOST_SAMPLED:
+                raise self._error("num_colorings", f'at most {MOST_SAMPLED:,} or "all"')
         if self.colorings_at_once is not None:
             self._check_integer("colorings_at_once", least=1, or_else="or None")
         if self.norm not in ("batch", None):
@@ -67,6 +70,24 @@ class CLIPConfig:
             raise InvalidParameterError(f"CLIP needs the parameter {missing[0]!r}.")
         return cls(**values)
 
+    def with_colorings(self, num_colorings: int | Literal["all"]) -> "CLIPConfig":
+        """The configuration with another number of colorings, for the same weights.
+
+        Raises:
+            InvalidParameterError: if the weights are for a model with colors and the new number is
+                0, or the other way around.
+        """
+        changed = replace(self, num_colorings=num_colorings)
+        if (changed.num_colorings == 0) != (self.num_colorings == 0):
+            rule = "be 0: the model was built without colors"
+            if self.num_colorings != 0:
+                rule = 'be at least 1 or "all": the model was built with colors'
+            raise InvalidParameterError(
+                f"num_colorings must {rule}. Got {num_colorings!r}. Build another model with "
+                f"num_colorings={num_colorings!r}."
+            )
+        return changed
+
     @property
     def input_channels(self) -> int:
         """Channels of the first layer: attributes and the code of the color."""
@@ -82,5 +103,6 @@ class CLIPConfig:
 
     def _error(self, name: str, rule: str) -> InvalidParameterError:
         return InvalidParameterError(
-            f"The {name!r} parameter of CLIP must be {rule}. Got {getattr(self, name)!r} instead."
+            f"The {name!r} parameter of CLIP must be {rule}. Got {shown(getattr(self, name))} "
+            "instead."
         )

@@ -16,7 +16,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save as to_bytes
 from torch import Tensor, nn
 
-from clipgnn.errors import InvalidParameterError, ModelFileError
+from clipgnn.errors import InvalidParameterError, ModelFileError, ModelNotFoundError
 from clipgnn.nn.clip import CLIP
 from clipgnn.nn.config import CLIPConfig
 from clipgnn.writing import write_file
@@ -61,12 +61,12 @@ def load(path: str | os.PathLike[str]) -> CLIP:
     finite are loaded as they were saved.
 
     Raises:
-        FileNotFoundError: if there is no such file.
+        ModelNotFoundError: if there is no such file; it is a FileNotFoundError.
         ModelFileError: if the file is damaged, or is not a model of clipgnn.
     """
     target = Path(path)
     if not target.is_file():
-        raise FileNotFoundError(f"There is no model file {target}.")
+        raise ModelNotFoundError(f"path must be a file. There is no model file {target}.")
     try:
         with safe_open(target, framework="pt") as file:
             metadata = file.metadata() or {}

@@ -17,7 +17,8 @@ from clipgnn.errors import InvalidGraphError
 from clipgnn.graphs.packed import PackedGraphs
 from clipgnn.graphs.padded import Assembler, PaddedBatch
 from clipgnn.training.models import ModelSpec, build_members, network_of
-from clipgnn.training.recipe import Recipe, Split
+from clipgnn.training.recipe import Recipe
+from clipgnn.training.splits import Split
 
 EVALUATED_ROWS = 2**18
 """Rows (see `Members.rows_of_graph`) that a member evaluates at once; more are taken in turns."""
@@ -73,6 +74,9 @@ class Engine:
         self.shuffle(0)
         self.test_parts = self._parts([split.test for split in splits])
         self.validation_parts = self._parts([split.validation for split in splits])
+        self.has_validation = torch.tensor(
+            [split.validation.numel() > 0 for split in splits], device=device
+        )
         self.optimizer = torch.optim.Adam(
             self.model.parameters(),
             lr=torch.tensor(recipe.learning_rate, dtype=torch.float32, device=device)
@@ -160,7 +164,7 @@ class Engine:
             real = chosen != self.assembler.padding
             total += torch.where(real, self._scores(outputs, self.y[chosen]), 0).sum(1)
             count += real.sum(1)
-        return total / count
+        return total / count.clamp(min=1)  # a member may have no validation graphs
 
     def _outputs(self, batch: PaddedBatch, counter: Tensor) -> Tensor:
         wanted = self.model.colorings_wanted(training=self.model.training)

@@ -14,14 +14,22 @@ from clipgnn.baselines.svm import Kernel, fit_svm
 from clipgnn.baselines.wl import WL
 from clipgnn.errors import InvalidGraphError, InvalidParameterError
 from clipgnn.graphs.packed import PackedGraphs
+from clipgnn.training.inputs import check_task
 from clipgnn.training.models import ModelSpec, check_known
-from clipgnn.training.recipe import History, Split
+from clipgnn.training.recipe import History
+from clipgnn.training.splits import Split, check_splits
 
 KERNELS: Mapping[str, type[Kernel]] = {"wl": WL, "awl": AWL}
 """Kernels by name. Their parameters are their fields, and C of the support vector machine."""
 
 
-def fit(graphs: PackedGraphs, spec: ModelSpec, splits: Sequence[Split]) -> list[History]:
+def fit(
+    graphs: PackedGraphs,
+    spec: ModelSpec,
+    splits: Sequence[Split],
+    *,
+    allow_overlap: bool = False,
+) -> list[History]:
     """Fit a kernel's support vector machine to each split, on the CPU.
 
     The kernel between all graphs is computed once, and kept for the next call. Kernels look at no
@@ -31,6 +39,7 @@ def fit(graphs: PackedGraphs, spec: ModelSpec, splits: Sequence[Split]) -> list[
         graphs: undirected graphs with classes.
         spec: the kernel and its parameters, and C (1 by default).
         splits: the graphs of each machine.
+        allow_overlap: whether a graph may be in several parts of a split.
 
     Returns:
         One history for each split, with a single epoch: `train_loss` is the share of the training
@@ -38,9 +47,12 @@ def fit(graphs: PackedGraphs, spec: ModelSpec, splits: Sequence[Split]) -> list[
 
     Raises:
         InvalidParameterError: if there is no such kernel or parameter, the targets are floats to
-            regress, or the training graphs of a split are all of one class.
+            regress, a split names graphs that are not there, twice, or in several parts, or its
+            training graphs are all of one class.
         InvalidGraphError: if the graphs have edge attributes, or are directed.
     """
+    check_task(graphs, spec)
+    check_splits(splits, len(graphs), allow_overlap=allow_overlap)
     check_known("There is no kernel", spec.name, KERNELS)
     kind = KERNELS[spec.name]
     parameters: dict[str, Any] = dict(spec.parameters)
@@ -65,9 +77,9 @@ def fit(graphs: PackedGraphs, spec: ModelSpec, splits: Sequence[Split]) -> list[
         fit_svm(
             gram,
             y,
-            split.train.cpu().numpy(),
-            split.test.cpu().numpy(),
-            split.validation.cpu().numpy(),
+            split.train.numpy(),
+            split.test.numpy(),
+            split.validation.numpy(),
             C=C,
         )
         for split in splits

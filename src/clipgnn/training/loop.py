@@ -12,8 +12,10 @@ from torch import Tensor
 from clipgnn.errors import InvalidParameterError
 from clipgnn.graphs.packed import PackedGraphs
 from clipgnn.training.engine import Engine, num_steps
+from clipgnn.training.inputs import check_recipe, check_seeds, check_task, device_named
 from clipgnn.training.models import ModelSpec
-from clipgnn.training.recipe import History, Recipe, Split
+from clipgnn.training.recipe import History, Recipe
+from clipgnn.training.splits import Split, check_splits
 
 Progress = Callable[[int], None]
 """Called with the number of member-epochs that have ended since the last call."""
@@ -29,6 +31,7 @@ def train(
     *,
     together: bool | None = None,
     deterministic: bool = False,
+    allow_overlap: bool = False,
     progress: Progress | None = None,
 ) -> list[History]:
     """Train a member for each split and seed, and test it after every epoch.
@@ -38,7 +41,8 @@ def train(
     for CLIP with many colorings (`clipgnn bench --together`): use a process for each instead.
 
     Args:
-        graphs: undirected graphs.
+        graphs: undirected graphs. Float attributes and targets are converted to torch's default
+            dtype, in which the network is built.
         model: the model and its parameters.
         recipe: how to train.
         splits: the graphs of each member.
@@ -46,6 +50,8 @@ def train(
         device: "cpu" or "cuda".
         together: whether members train together; by default on a GPU.
         deterministic: on a GPU, repeat results to the last bit, at a cost in time.
+        allow_overlap: whether a graph may be in several parts of a split, such as training and
+            test.
         progress: see `Progress`.
 
     Returns:
@@ -55,19 +61,22 @@ def train(
         is no longer finite has `History.diverged` set; the others are not affected.
 
     Raises:
-        InvalidParameterError: if splits and seeds do not match, or the model cannot be built.
+        InvalidGraphError: if `graphs` is not a data set, or one that cannot be trained on.
+        InvalidParameterError: if a split names graphs that are not there, twice, or in several
+            parts; if splits and seeds do not match; or if the model cannot be built.
     """
-    if len(splits) != len(seeds) or not splits:
-        raise InvalidParameterError(
-            f"There must be a seed for each split. Got {len(splits)} splits, {len(seeds)} seeds."
-        )
-    for split in splits:
-        if num_steps(split, recipe.batch_size) == 0 or split.test.numel() == 0:
+    check_task(graphs, model)
+    check_recipe(recipe)
+    check_splits(splits, len(graphs), allow_overlap=allow_overlap)
+    seeds = check_seeds(seeds, len(splits))
+    for number, split in enumerate(splits):
+        if num_steps(split, recipe.batch_size) == 0:
             raise InvalidParameterError(
-                "A split must have at least two graphs to train on and one to test on. "
-                f"Got {split.train.numel()} and {split.test.numel()}."
+                f"Split {number}: train must name at least two graphs, since one graph has no "
+                f"batch statistics. Got {split.train.numel()}."
             )
-    device = torch.device(device)
+    device = device_named(device)
+    graphs = graphs.with_floats(torch.get_default_dtype())
     if together is None:
         together = device.type == "cuda"
     groups: dict[int, list[int]] = defaultdict(list)
@@ -111,7 +120,7 @@ def train_together(
         if engine.device.type == "cpu" and not (losses[-1].isfinite() & tests[-1].isfinite()).any():
             break
         if recipe.patience is not None and stopping.all_done(
-            _monitored(losses, validations, recipe.loss)
+            _monitored(losses, validations, engine)
         ):
             break
     curves = [_on_host(curve) for curve in (losses, tests, validations)]
@@ -120,12 +129,14 @@ def train_together(
         History(
             train_loss=loss,
             test_score=test,
-            validation_score=validation,
+            validation_score=validation if has_validation else [],
             seconds=seconds,
             compile_seconds=program.compile_seconds,
         )
-        for loss, test, validation in zip(
-            *(_by_member(curve, stopping, engine.num_members) for curve in curves), strict=True
+        for loss, test, validation, has_validation in zip(
+            *(_by_member(curve, stopping, engine.num_members) for curve in curves),
+            engine.has_validation.tolist(),
+            strict=True,
         )
     ]
     return [_ended_where_diverged(history, recipe) for history in histories]
@@ -213,7 +224,10 @@ class _Stopping:
         return self.ended[member] or epochs
 
 
-def _monitored(losses: list[Tensor], validations: list[Tensor], loss: str) -> list[float]:
-    if not validations:
-        return losses[-1].tolist()
-    return (-validations[-1] if loss == "cross-entropy" else validations[-1]).tolist()
+def _monitored(losses: list[Tensor], validations: list[Tensor], engine: Engine) -> list[float]:
+    """What early stopping compares for each member, lower is better: validation score or loss."""
+    values = losses[-1]
+    if validations:
+        score = validations[-1] if engine.recipe.loss == "squared-error" else -validations[-1]
+        values = torch.where(engine.has_validation, score, values)
+    return values.tolist()

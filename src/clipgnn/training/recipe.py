@@ -1,10 +1,7 @@
-"""How to train, on what, and what comes of it."""
+"""How to train, and the history that training returns."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
-
-import torch
-from torch import Tensor
 
 from clipgnn.errors import InvalidParameterError
 
@@ -50,21 +47,6 @@ class Recipe:
         return InvalidParameterError(
             f"The {name!r} of a training recipe must be {rule}. Got {getattr(self, name)!r}."
         )
-
-
-@dataclass(frozen=True, eq=False)
-class Split:
-    """Which graphs a member learns from, and which it is tested on: int64 numbers of graphs.
-
-    Attributes:
-        train: to learn from.
-        test: to be tested on after every epoch.
-        validation: to choose an epoch or a configuration by; may be empty.
-    """
-
-    train: Tensor
-    test: Tensor
-    validation: Tensor = field(default_factory=lambda: torch.empty(0, dtype=torch.int64))
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,136 @@
+"""Do these flat tensors describe a data set? Checked for all graphs at once."""
+
+import torch
+from torch import Tensor
+
+from clipgnn.errors import InvalidGraphError
+from clipgnn.graphs.checks import (
+    FLOATS,
+    check_devices,
+    check_edge_index,
+    check_finite,
+    check_node_attributes,
+    check_plain,
+    check_rows,
+    describe,
+)
+
+MOST_CLASSES = 10_000_000
+"""Classes or labels up to which a data set is accepted: a network has weights for each."""
+
+
+def check_packed(
+    x: Tensor,
+    in_channels: int,
+    edge_index: Tensor,
+    node_pointers: Tensor,
+    edge_pointers: Tensor,
+    y: Tensor,
+    edge_attr: Tensor | None,
+) -> None:
+    """Check that the fields of `PackedGraphs` agree with each other.
+
+    Raises:
+        InvalidGraphError: if they do not. Where one graph is at fault, the message names it.
+    """
+    check_devices(x, edge_index, node_pointers, edge_pointers, y, edge_attr)
+    if isinstance(x, Tensor) and x.dim() > 0:  # otherwise refused below
+        check_plain("x", x)
+        _check_pointers("node_pointers", node_pointers, x.shape[0], "nodes (rows of x)")
+    check_node_attributes(x, pointers=node_pointers)
+    check_edge_index(edge_index)
+    _check_pointers("edge_pointers", edge_pointers, edge_index.shape[1], "edges")
+    if node_pointers.numel() != edge_pointers.numel():
+        raise InvalidGraphError(
+            "node_pointers and edge_pointers must have the same length, the number of graphs and "
+            f"one more. Got {node_pointers.numel()} and {edge_pointers.numel()}."
+        )
+    _check_channels(x, in_channels)
+    _check_inside(edge_index, node_pointers, edge_pointers)
+    if edge_attr is not None:
+        check_rows(
+            "edge_attr", edge_attr, [edge_index.shape[1], None], "edge", pointers=edge_pointers
+        )
+    check_targets(y, node_pointers.numel() - 1)
+
+
+def check_targets(y: Tensor, num_graphs: int | None = None) -> None:
+    """Check that targets are classes `[graphs]` in int64, or finite floats, a row for each graph.
+
+    Raises:
+        InvalidGraphError: if they are not. The message names the graph.
+    """
+    classes = isinstance(y, Tensor) and y.dtype == torch.int64 and y.dim() == 1
+    numbers = isinstance(y, Tensor) and y.dtype in FLOATS and y.dim() in (1, 2)
+    if not classes and not numbers:
+        raise InvalidGraphError(
+            "y must be int64 classes [graphs], or floats to regress, [graphs] or "
+            f"[graphs, targets]. Got {describe(y)}."
+        )
+    check_plain("y", y)
+    if num_graphs is not None and y.shape[0] != num_graphs:
+        raise InvalidGraphError(
+            f"y must have one row for each of the {num_graphs} graphs. Got {y.shape[0]}."
+        )
+    if numbers:
+        check_finite("y", y, pointers=torch.arange(y.shape[0] + 1, device=y.device))
+        return
+    wrong = ((y < 0) | (y >= MOST_CLASSES)).nonzero()
+    if wrong.numel():
+        graph = int(wrong[0])
+        raise InvalidGraphError(
+            f"Graph {graph}: y must be a class, counted from 0 and under {MOST_CLASSES:,}, or a "
+            f"float to regress. Got {int(y[graph])}. Number the classes with "
+            "torch.unique(y, return_inverse=True)[1]."
+        )
+
+
+def _check_pointers(name: str, pointers: Tensor, end: int, of_what: str) -> None:
+    if not isinstance(pointers, Tensor) or pointers.dtype != torch.int64 or pointers.dim() != 1:
+        raise InvalidGraphError(
+            f"{name} must be an int64 tensor [graphs + 1]. Got {describe(pointers)}."
+        )
+    check_plain(name, pointers)
+    if pointers.numel() < 2:
+        raise InvalidGraphError(
+            f"A data set must have at least one graph, and {name} two entries. Got "
+            f"{pointers.numel()}."
+        )
+    if int(pointers[0]) != 0 or int(pointers[-1]) != end or bool((pointers.diff() < 0).any()):
+        raise InvalidGraphError(
+            f"{name} must ascend from 0 to the number of {of_what}, {end}. Got "
+            f"{int(pointers[0])} to {int(pointers[-1])}, the smallest step "
+            f"{int(pointers.diff().min())}."
+        )
+
+
+def _check_channels(x: Tensor, in_channels: int) -> None:
+    if isinstance(in_channels, bool) or not isinstance(in_channels, int) or in_channels < 1:
+        raise InvalidGraphError(
+            f"in_channels must be an integer of at least 1. Got {in_channels!r}. Nodes without "
+            "attributes can all have the same label: torch.zeros(nodes, dtype=torch.int64)."
+        )
+    if x.dim() == 2 and x.shape[1] != in_channels:
+        raise InvalidGraphError(
+            f"x must have in_channels={in_channels} channels. Got {x.shape[1]}."
+        )
+    if x.dim() == 1 and (int(x.max()) >= in_channels or in_channels > MOST_CLASSES):
+        raise InvalidGraphError(
+            f"Labels must be under in_channels, which may be up to {MOST_CLASSES:,}. Got label "
+            f"{int(x.max())} and in_channels={in_channels}. Number the labels with "
+            "torch.unique(x, return_inverse=True)[1]."
+        )
+
+
+def _check_inside(edge_index: Tensor, node_pointers: Tensor, edge_pointers: Tensor) -> None:
+    """Edges name nodes of their own graph: in a batch, others would join it to the next one."""
+    sizes = node_pointers.diff()
+    graphs = torch.arange(sizes.numel(), device=sizes.device)
+    graph_of_edge = graphs.repeat_interleave(edge_pointers.diff())
+    outside = (edge_index < 0) | (edge_index >= sizes[graph_of_edge])
+    if bool(outside.any()):
+        edge = int(outside.any(0).nonzero()[0])
+        graph, node = int(graph_of_edge[edge]), int(edge_index[:, edge][outside[:, edge]][0])
+        size = int(sizes[graph])
+        rule = f"name nodes from 0 to {size - 1}" if size else "be empty, as the graph has no nodes"
+        raise InvalidGraphError(f"Graph {graph}: edge_index must {rule}. Got node {node}.")
