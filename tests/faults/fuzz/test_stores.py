@@ -1,20 +1,16 @@
 """Damaged stores: refused, or the table of the undamaged one."""
 
-import contextlib
-import io
-import sys
 from pathlib import Path
 from unittest import mock
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.faults.command import experiment, numbers
 from tests.faults.fake_cli import fake_run_trials
 from tests.faults.fuzz.oracle import budget, judge
 from tests.faults.fuzz.strategies import damage
 
-from clipgnn import cli
-from clipgnn.errors import ClipGNNError
 from clipgnn.experiments import trial
 
 SPEC = """
@@ -33,32 +29,9 @@ model = "gin"
 """
 
 
-def clipgnn(*words: str) -> str:
-    """What the command prints; its refusal is raised, as the library raises it."""
-    printed, errors = io.StringIO(), io.StringIO()
-    status: object = 0
-    with (
-        mock.patch.object(sys, "argv", ["clipgnn", "experiment", *words]),
-        contextlib.redirect_stdout(printed),
-        contextlib.redirect_stderr(errors),
-    ):
-        try:
-            cli.main()
-        except SystemExit as end:
-            status = end.code or 0
-    if status == 2:
-        message = errors.getvalue()
-        assert message.startswith("clipgnn: ")
-        assert "Traceback" not in message
-        raise ClipGNNError(message)
-    assert status == 0, errors.getvalue()
-    return printed.getvalue()
-
-
 def table(path: Path) -> str:
-    """Every fold of every cell, without the lines that say where it comes from."""
-    text = clipgnn("report", "small", "--store", str(path), "--format", "csv")
-    return "\n".join(line for line in text.splitlines() if not line.startswith("#"))
+    """Every fold of every cell."""
+    return numbers(experiment("report", "small", "--store", str(path), "--format", "csv"))
 
 
 @pytest.fixture(scope="module")
@@ -68,7 +41,7 @@ def stored(tmp_path_factory: pytest.TempPathFactory) -> tuple[bytes, str, Path]:
     spec.write_text(SPEC)
     with mock.patch.object(trial, "run_trials", fake_run_trials):
         where = ("--store", str(path), "--executor", "in-process", "--device", "cpu")
-        clipgnn("run", str(spec), *where)
+        experiment("run", str(spec), *where)
     right = table(path)
     assert right.count("True") >= 2
     return path.read_bytes(), right, path
