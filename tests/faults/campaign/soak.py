@@ -69,13 +69,12 @@ ALLOWED: Mapping[str, Callable[[float], float]] = {
 
 
 def growth(samples: list[Sample]) -> dict[str, tuple[float, float]]:
-    """Medians of the first and of the last quarter, the first tenth left out as the start."""
-    steady = samples[len(samples) // 10 :]
-    quarter = max(1, len(steady) // 4)
+    """Medians of the first and of the last quarter."""
+    quarter = max(1, len(samples) // 4)
     return {
         name: (
-            statistics.median(getattr(sample, name) for sample in steady[:quarter]),
-            statistics.median(getattr(sample, name) for sample in steady[-quarter:]),
+            statistics.median(getattr(sample, name) for sample in samples[:quarter]),
+            statistics.median(getattr(sample, name) for sample in samples[-quarter:]),
         )
         for name in ALLOWED
     }
@@ -129,6 +128,7 @@ class Soak:
 
     def __init__(self, folder: Path, seed: int, *, processes: bool = True) -> None:
         self.folder = folder
+        self.processes = processes
         self.random = random.Random(seed)
         self.report = Report(seed)
         self.references: dict[str, runs.Reference] = {}
@@ -147,30 +147,37 @@ class Soak:
             }
 
     def run(self, seconds: float) -> Report:
+        """Everything once, then at random for so long; only this time is measured."""
+        if self.processes:
+            for name in runs.SPECS:
+                if runs.available("in-process", name):
+                    self.references[name] = runs.reference(self.folder, name)
+        for name in self.actions:
+            self._do(name)
         began = time.monotonic()
         interval = min(60.0, seconds / SAMPLES)
         names = list(self.actions)
         weights = [self.actions[name][0] for name in names]
-        turn = 0
-        while (passed := time.monotonic() - began) < seconds or turn < len(names):
-            # Each once at first, then at random.
-            name = names[turn] if turn < len(names) else self.random.choices(names, weights)[0]
-            turn += 1
-            try:
-                self.actions[name][1]()
-            except Exception as error:
-                self.report.failures.append(f"{name}: {type(error).__name__}: {error}")
-            self.report.done[name] += 1
+        while (passed := time.monotonic() - began) < seconds:
             if len(self.report.samples) * interval <= passed:
                 self.report.samples.append(Sample.now(self.folder))
+            self._do(self.random.choices(names, weights)[0])
         self.report.samples.append(Sample.now(self.folder))
         self.report.seconds = time.monotonic() - began
         return self.report
 
+    def _do(self, name: str) -> None:
+        try:
+            self.actions[name][1]()
+        except Exception as error:
+            self.report.failures.append(f"{name}: {type(error).__name__}: {error}")
+        self.report.done[name] += 1
+
     def killed_run(self) -> None:
         """A run on some executor, killed up to three times, then resumed to its end."""
         name, executor = self._some_run()
-        right, store = self._reference(name), self.folder / "killed.sqlite"
+        right, store = self.references[name], self.folder / "killed.sqlite"
+        store.unlink(missing_ok=True)
         for _ in range(self.random.randint(0, 3)):
             running = runs.begin(self.folder, name, store, executor)
             if running.ended_within(self.random.uniform(0, 1.5 * right.seconds)):
@@ -185,12 +192,12 @@ class Soak:
             self.report.kills += 1
         runs.finish(self.folder, name, store, executor)
         runs.check(store, right.curves)
-        store.unlink()
 
     def two_runs(self) -> None:
         """Two runs on one store; sometimes one of them is killed, and the other takes over."""
         name, _ = self._some_run()
-        right, store = self._reference(name), self.folder / "two.sqlite"
+        right, store = self.references[name], self.folder / "two.sqlite"
+        store.unlink(missing_ok=True)
         both = [runs.begin(self.folder, name, store, "in-process") for _ in range(2)]
         if self.random.random() < 0.5 and not both[0].ended_within(
             self.random.uniform(0, right.seconds)
@@ -203,7 +210,6 @@ class Soak:
                 raise runs.DisturbedError("one of two runs does not end")
         runs.finish(self.folder, name, store, "in-process")
         runs.check(store, right.curves)
-        store.unlink()
 
     def run_here(self) -> None:
         """A run inside this process, into a new store; always the same table."""
@@ -291,7 +297,7 @@ class Soak:
         with torch.no_grad():
             found = model(labels, edges)
         expected = torch.from_numpy(right.forward(graph, "all"))
-        assert torch.allclose(found, expected, rtol=1e-9, atol=1e-9)
+        assert torch.allclose(found, expected, rtol=1e-9, atol=1e-9), (found, expected)
 
     def _some_run(self) -> tuple[str, str]:
         pairs = [(one, other) for one in runs.SPECS for other in ("in-process", "processes")]
@@ -299,11 +305,6 @@ class Soak:
             pairs = [(one, "ray") for one in runs.SPECS]
         pairs = [pair for pair in pairs if runs.available(pair[1], pair[0])]
         return self.random.choice(pairs or [("alone", "in-process")])
-
-    def _reference(self, name: str) -> runs.Reference:
-        if name not in self.references:
-            self.references[name] = runs.reference(self.folder, name)
-        return self.references[name]
 
     def _same(self, key: str, text: str) -> None:
         assert text == self.tables.setdefault(key, text), "the table has changed"
