@@ -11,7 +11,8 @@ from clipgnn.errors import ClipGNNError
 
 def experiment(*words: str) -> str:
     """What `clipgnn experiment …` prints; a refusal is raised, as the library raises it."""
-    printed, errors = io.StringIO(), io.StringIO()
+    # As a terminal has them: text on bytes.
+    printed, errors = (io.TextIOWrapper(io.BytesIO(), "utf-8", newline="") for _ in range(2))
     status: object = 0
     with (
         mock.patch.object(sys, "argv", ["clipgnn", "experiment", *words]),
@@ -22,13 +23,18 @@ def experiment(*words: str) -> str:
             cli.main()
         except SystemExit as end:
             status = end.code or 0
-    message = errors.getvalue()
+    output, message = _text(printed), _text(errors)
     assert "Traceback" not in message
     if status == 2:
-        assert message.startswith("clipgnn: ")
+        assert "clipgnn: " in message
         raise ClipGNNError(message)
     assert status == 0, message
-    return printed.getvalue()
+    return output
+
+
+def _text(stream: io.TextIOWrapper) -> str:
+    stream.seek(0)
+    return stream.read()
 
 
 def numbers(text: str) -> str:

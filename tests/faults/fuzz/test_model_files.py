@@ -15,7 +15,7 @@ from tests.faults.fuzz.strategies import damage
 
 from clipgnn import CLIP, load, save
 
-SIZES: dict[str, Any] = {"hidden_channels": 2, "num_layers": 1, "num_colorings": 2, "num_colors": 3}
+SIZES: dict[str, Any] = {"hidden_channels": 8, "num_layers": 1, "num_colorings": 2, "num_colors": 3}
 ODD = (
     *(
         None,

@@ -42,23 +42,24 @@ def _forms(numbers: list[int]) -> list[Any]:
 
 @st.composite
 def splits(draw: st.DrawFn) -> dict[str, Any]:
-    """Parts that may be trained on, or almost: few are, for training takes time."""
+    """Parts that may be trained on, or almost."""
     order = draw(st.permutations(range(NUM_GRAPHS)))
-    cut, end = draw(st.integers(0, 6)), draw(st.integers(0, NUM_GRAPHS))
-    middle = draw(st.integers(min(cut, end), max(cut, end)))
+    cut = draw(st.sampled_from([0, 1, 2, 3, 4, 5, 5, 6]))
+    middle = draw(st.integers(cut, NUM_GRAPHS))
+    end = draw(st.integers(middle, NUM_GRAPHS))
     numbers = {
         "train": list(order[:cut]),
         "test": list(order[cut:middle]),
         "validation": list(order[middle:end]),
     }
-    for _ in range(draw(st.integers(0, 2))):
+    for _ in range(draw(st.sampled_from([0, 0, 0, 1, 2]))):
         part = draw(st.sampled_from(PARTS))
         index = draw(st.sampled_from([*range(-2, NUM_GRAPHS + 2), -NUM_GRAPHS, 2**31, 2**62]))
         numbers[part] = [*numbers[part], index]
     parts: dict[str, Any] = {
         part: draw(st.sampled_from(_forms(own))) for part, own in numbers.items()
     }
-    if draw(st.booleans()):
+    if draw(st.integers(0, 3)) == 0:
         part = draw(st.sampled_from(PARTS))
         parts[part] = draw(almost(torch.tensor(numbers[part], dtype=torch.int64)))
     return parts
@@ -86,7 +87,7 @@ def _right(plain: Plain, seed: int) -> History:
 
 
 @budget("train")
-@given(splits(), st.one_of(st.just(3), st.just(3), st.just(3), odd_objects()))
+@given(splits(), st.one_of(st.just(3), st.just(4), st.just(5), odd_objects()))
 def test_train(parts: dict[str, Any], seed: Any) -> None:
     def check(histories: list[History]) -> None:
         plain: Any = tuple(_plain(parts[part]) for part in PARTS)
