@@ -29,7 +29,7 @@ from clipgnn.errors import ClipGNNError
 
 Result = TypeVar("Result")
 
-SMALL_BUDGET = 1200
+SMALL_BUDGET = 2000
 SECONDS = 30.0
 """How long one call may take; the slowest good one takes well under a second."""
 
