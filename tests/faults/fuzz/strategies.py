@@ -14,7 +14,6 @@ DTYPES = (
     *(torch.float32, torch.float64, torch.float16, torch.bfloat16, torch.complex64),
     torch.float8_e4m3fn,
 )
-NUMPY = (torch.int64, torch.int32, torch.bool, torch.float32, torch.float64)
 INTEGERS = (0, 1, 2, 3, 7, -1, -2, 50, 2**31, 2**53 + 1, 2**61, 2**62, 2**63 - 1, -(2**63))
 MEMORY = 2**31
 """A number that stands for sizes that fit into the memory of some machines: nobody is asked to
@@ -82,11 +81,17 @@ def layouts(draw: st.DrawFn, tensor: Tensor) -> Tensor:
             return tensor
 
 
+def _is_plain(tensor: Tensor) -> bool:
+    """Is it a tensor that nothing has been done to yet?"""
+    usual = tensor.dtype in (torch.int64, torch.float32, torch.float64)
+    strided = tensor.layout is torch.strided and not tensor.is_meta
+    return usual and strided and not tensor.requires_grad
+
+
 @st.composite
 def almost(draw: st.DrawFn, value: Any) -> Any:
     """A value with something wrong about it, or not."""
-    plain = isinstance(value, Tensor) and value.layout is torch.strided
-    if not plain or value.is_meta or value.is_quantized or value.requires_grad:
+    if not isinstance(value, Tensor) or not _is_plain(value):
         return draw(st.one_of(odd_objects(), odd_tensors()))
     kind = draw(
         st.sampled_from(
@@ -94,7 +99,7 @@ def almost(draw: st.DrawFn, value: Any) -> Any:
         )
     )
     if kind == "entry" and value.numel():
-        copy = value.clone()
+        copy = value.clone(memory_format=torch.contiguous_format)
         place = draw(st.integers(0, value.numel() - 1))
         pool = FLOATS if value.is_floating_point() else INTEGERS
         entry = torch.tensor(draw(st.sampled_from(pool)))
@@ -114,7 +119,7 @@ def almost(draw: st.DrawFn, value: Any) -> Any:
     if kind == "layout":
         return draw(layouts(value))
     if kind == "numpy":
-        return value.tolist() if value.dtype not in NUMPY else value.numpy()
+        return draw(st.sampled_from([value.numpy(), value.tolist()]))
     return draw(odd_objects() if kind == "object" else odd_tensors())
 
 
