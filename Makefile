@@ -10,12 +10,13 @@ PYTEST_FLAGS ?= --timeout=600
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint lock format bench clean distclean
+.PHONY: help demo test fuzz lint lock format bench clean distclean
 .DELETE_ON_ERROR:
 
 help:
 	@echo "make demo       what CLIP can do, in a minute"
 	@echo "make test       lint, then the test suite"
+	@echo "make fuzz       100,000 random inputs (EXAMPLES=, OUTPUT=counts.md, SEED=)"
 	@echo "make lint       ruff, mypy, import-linter"
 	@echo "make format     let ruff rewrite the code"
 	@echo "make lock       write requirements-dev.txt, the hashes of the pins in constraints.txt"
@@ -29,6 +30,10 @@ demo: $(READY)
 test: export OMP_NUM_THREADS := $(or $(OMP_NUM_THREADS),1)
 test: lint
 	$(BIN)/python -m pytest $(PYTEST_FLAGS)
+
+fuzz: $(READY)
+	$(BIN)/python -m tests.faults.fuzz $(if $(EXAMPLES),--examples $(EXAMPLES)) \
+	    $(if $(OUTPUT),--output $(OUTPUT)) $(if $(SEED),--seed $(SEED))
 
 lint: $(READY)
 	$(BIN)/ruff check

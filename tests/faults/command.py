@@ -1,0 +1,42 @@
+"""The command line inside this process, for tests that call it many times."""
+
+import contextlib
+import io
+import sys
+from unittest import mock
+
+from clipgnn import cli
+from clipgnn.errors import ClipGNNError
+
+
+def experiment(*words: str) -> str:
+    """What `clipgnn experiment …` prints; a refusal is raised, as the library raises it."""
+    # As a terminal has them: text on bytes.
+    printed, errors = (io.TextIOWrapper(io.BytesIO(), "utf-8", newline="") for _ in range(2))
+    status: object = 0
+    with (
+        mock.patch.object(sys, "argv", ["clipgnn", "experiment", *words]),
+        contextlib.redirect_stdout(printed),
+        contextlib.redirect_stderr(errors),
+    ):
+        try:
+            cli.main()
+        except SystemExit as end:
+            status = end.code or 0
+    output, message = _text(printed), _text(errors)
+    assert "Traceback" not in message
+    if status == 2:
+        assert "clipgnn: " in message
+        raise ClipGNNError(message)
+    assert status == 0, message
+    return output
+
+
+def _text(stream: io.TextIOWrapper) -> str:
+    stream.seek(0)
+    return stream.read()
+
+
+def numbers(text: str) -> str:
+    """A table in CSV without the lines that say where it comes from."""
+    return "\n".join(line for line in text.splitlines() if not line.startswith("#"))

@@ -1,0 +1,69 @@
+"""Damaged stores: refused, or the table of the undamaged one."""
+
+from pathlib import Path
+from unittest import mock
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.faults.command import experiment, numbers
+from tests.faults.fake_cli import fake_run_trials
+from tests.faults.fuzz.oracle import budget, judge
+from tests.faults.fuzz.strategies import damage
+
+from clipgnn.experiments import trial
+
+SPEC = """
+title = "A small table"
+datasets = ["csl"]
+folds = 2
+[grid]
+epochs = 3
+num_layers = [1, 2]
+[[models]]
+model = "clip"
+num_colorings = 0
+[[models]]
+name = "other"
+model = "gin"
+"""
+
+
+def table(path: Path) -> str:
+    """Every fold of every cell."""
+    return numbers(experiment("report", "small", "--store", str(path), "--format", "csv"))
+
+
+@pytest.fixture(scope="module")
+def stored(tmp_path_factory: pytest.TempPathFactory) -> tuple[bytes, str, Path]:
+    folder = tmp_path_factory.mktemp("stores")
+    spec, path = folder / "small.toml", folder / "small.sqlite"
+    spec.write_text(SPEC)
+    with mock.patch.object(trial, "run_trials", fake_run_trials):
+        where = ("--store", str(path), "--executor", "in-process", "--device", "cpu")
+        experiment("run", str(spec), *where)
+    right = table(path)
+    assert right.count("True") >= 2
+    return path.read_bytes(), right, path
+
+
+@budget("experiment report")
+@given(st.data())
+def test_damaged_store(stored: tuple[bytes, str, Path], data: st.DataObject) -> None:
+    content, right, path = stored
+    damaged = data.draw(damage(content))
+    path.write_bytes(damaged)
+    path.with_name(f"{path.name}-journal").unlink(missing_ok=True)
+    changed = [
+        place for place, byte in enumerate(damaged) if content[place : place + 1] != bytes([byte])
+    ]
+
+    def check(found: str) -> None:
+        assert found == right
+
+    judge(
+        "experiment report",
+        {"first changed bytes": changed[:20], "length": (len(content), len(damaged))},
+        lambda: table(path),
+        check,
+    )
