@@ -19,7 +19,7 @@ help:
 	@echo "make fuzz       100,000 random inputs (EXAMPLES=, OUTPUT=counts.md, SEED=)"
 	@echo "make lint       ruff, mypy, import-linter"
 	@echo "make format     let ruff rewrite the code"
-	@echo "make lock       write requirements-dev.txt, the hashes of the pins in constraints.txt"
+	@echo "make lock       write requirements-dev.txt, the hashes of the pins (INDEX_URL=)"
 	@echo "make bench      speed against PyG, and how the cost grows"
 	@echo "make clean      remove caches and build outputs (make distclean: $(VENV) too)"
 
@@ -44,7 +44,7 @@ lint: $(READY)
 
 # After a change of constraints.txt. Any Python 3.11 will do; nothing needs to be installed.
 lock:
-	$(or $(PYTHON),python3) tools/lock.py
+	$(or $(PYTHON),python3) tools/lock.py $(if $(INDEX_URL),--index-url $(INDEX_URL))
 
 format: $(READY)
 	$(BIN)/ruff check --fix

@@ -3,11 +3,12 @@
 Hashes are those the package index publishes for the wheels of Python 3.11 and 3.12 on every
 platform. torch is left out because its builds (CPU, CUDA) share a version and differ in content.
 
-    python tools/lock.py            read the index and write the lock
-    python tools/lock.py --check    only compare the lock with constraints.txt, without network
+    python tools/lock.py --index-url URL   read the index (by default $PIP_INDEX_URL), write the lock
+    python tools/lock.py --check           only compare the lock with constraints.txt, offline
 """
 
 import argparse
+import os
 import re
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -95,7 +96,14 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--check", action="store_true", help="compare with constraints.txt only")
     parser.add_argument(
-        "--index-url", default="", help="index to read the hashes from"
+        "--index-url",
+        default=os.environ.get("PIP_INDEX_URL"),
+        help="index to read the hashes from, in the form of PEP 503; by default $PIP_INDEX_URL",
     )
     arguments = parser.parse_args()
-    check() if arguments.check else write(arguments.index_url)
+    if arguments.check:
+        check()
+    elif arguments.index_url:
+        write(arguments.index_url)
+    else:
+        parser.error("name the package index with --index-url or PIP_INDEX_URL")
