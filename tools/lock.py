@@ -3,7 +3,7 @@
 Hashes are those the package index publishes for the wheels of Python 3.11 and 3.12 on every
 platform. torch is left out because its builds (CPU, CUDA) share a version and differ in content.
 
-    python tools/lock.py --index-url URL   read the index (by default $PIP_INDEX_URL), write the lock
+    python tools/lock.py --index-url URL   read the index and write the lock
     python tools/lock.py --check           only compare the lock with constraints.txt, offline
 """
 
