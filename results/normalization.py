@@ -6,7 +6,8 @@
 Ten folds of each cell train at once, and after every epoch the test folds are scored in three ways:
 with the running averages (what clipgnn does), with the statistics of the test batch itself, and
 with statistics measured on 256 training graphs with the present weights. The treatment "none" is
-batch normalization without a rule for constant channels and with a first bias of 0.
+batch normalization without a rule for constant channels and with a first bias of 0; "rule" is what
+clipgnn has, and "bias alone" and "rule alone" are its two parts.
 """
 
 import argparse
@@ -74,7 +75,7 @@ CELLS = [
     for model in ("clip 0", "clip 16", "clip 8", "gin", "rp-gin")
     if (model in ("clip 0", "clip 16", "gin", "rp-gin") and dataset in TASKS)
     or (model in ("clip 8", "clip 0", "gin") and dataset in REAL)
-]
+] + [Cell(treatment, "clip 16", "csl") for treatment in ("bias alone", "rule alone")]
 
 
 RULE, RULE_BIAS = BatchNorm._normalize, norm.FIRST_BIAS
@@ -132,14 +133,16 @@ class Scores:
             own.momentum = 0.1
 
 
-def train_cell(cell: Cell, device: torch.device, folds: int, epochs: int | None) -> Any:
+def train_cell(cell: Cell, device: torch.device, given: argparse.Namespace) -> Any:
     """Curves `[ways, epochs, folds]` and training losses `[epochs, folds]`."""
-    norm.FIRST_BIAS = 0.0 if cell.treatment == "none" else RULE_BIAS
-    BatchNorm._normalize = _plain if cell.treatment == "none" else RULE  # type: ignore[assignment]
+    norm.FIRST_BIAS = RULE_BIAS if cell.treatment in ("rule", "bias alone") else 0.0
+    ruled = cell.treatment in ("rule", "rule alone")
+    BatchNorm._normalize = RULE if ruled else _plain  # type: ignore[assignment]
     graphs = load_dataset(cell.dataset, seed=0, download=False)
-    splits = [Split(*fold) for fold in stratified_folds(graphs.y)][:folds]
-    recipe = cell.recipe if epochs is None else Recipe(epochs=epochs)
-    engine = Engine(graphs, cell.spec, recipe, splits, range(folds), device)
+    splits = [Split(*fold) for fold in stratified_folds(graphs.y)][: given.folds]
+    recipe = cell.recipe if given.epochs is None else Recipe(epochs=given.epochs)
+    seeds = [given.seed * 1000 + fold for fold in range(given.folds)]
+    engine = Engine(graphs, cell.spec, recipe, splits, seeds, device)
     program = Captured(engine) if device.type == "cuda" else Eager(engine)
     scores = Scores(engine)
     curves: list[Tensor] = []
@@ -192,6 +195,7 @@ def main() -> None:
     training.add_argument("--cells", default="")
     training.add_argument("--folds", type=int, default=10)
     training.add_argument("--epochs", type=int)
+    training.add_argument("--seed", type=int, default=0)
     reporting = commands.add_parser("report")
     reporting.add_argument("files", type=Path, nargs="+")
     given = parser.parse_args()
@@ -203,7 +207,7 @@ def main() -> None:
         if cell.name in found or not re.search(given.cells, cell.name):
             continue
         start = time.perf_counter()
-        curves, losses = train_cell(cell, torch.device(given.device), given.folds, given.epochs)
+        curves, losses = train_cell(cell, torch.device(given.device), given)
         found[cell.name] = curves.astype(np.float32)
         found[f"{cell.name}/loss"] = losses.astype(np.float32)
         partial = given.output.with_suffix(".partial.npz")
