@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 PYTHON ?=
-PYTEST_FLAGS ?= --timeout=600
+PYTEST_FLAGS ?= --timeout=600 --numprocesses=2 --dist=loadfile
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 

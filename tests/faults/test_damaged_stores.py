@@ -4,6 +4,7 @@ import random
 import shutil
 import sqlite3
 from contextlib import closing
+from dataclasses import replace
 
 import pytest
 from tests.experiments.fake_training import fake, small_spec
@@ -42,7 +43,7 @@ def table_of(path):
     """All that a report reads, as it prints it."""
     with Store(path) as store:
         [plan] = store.plans()
-        spec = parse_spec(plan.content, plan.name, str(path))
+        spec = replace(parse_spec(plan.content, plan.name, str(path)), data=plan.data)
         results = store.results()
         verified(store._database, "attempts")
         store.claimed()

@@ -85,7 +85,9 @@ def test_a_store_whose_trials_do_not_name_their_data(path, sources, named):
         raw.execute("UPDATE environments SET content = 'torn'")
         for source in sources:
             content = f'{{"versions":{{"clipgnn-source":"{source}"}}}}'
-            raw.execute("INSERT INTO environments (content) VALUES (?)", (content,))
+            raw.execute(
+                "INSERT INTO environments (content, checksum) VALUES (?, x'00')", (content,)
+            )
         raw.execute("PRAGMA user_version = 1")
         raw.commit()
     check_refused(path, f"do not say on which data they were measured.* {named}, or choose a new")

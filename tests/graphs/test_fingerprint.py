@@ -36,14 +36,25 @@ CHANGES: dict[str, Callable[[PackedGraphs], PackedGraphs]] = {
     "a label": lambda graphs: replace(graphs, x=torch.tensor([0, 1, 1, 0, 1])),
     "channels": lambda graphs: replace(graphs, in_channels=3),
     "an edge": lambda graphs: replace(graphs, edge_index=graphs.edge_index.flip(1)),
-    "a node's graph": lambda graphs: replace(graphs, node_pointers=torch.tensor([0, 2, 5])),
-    "an edge's graph": lambda graphs: replace(graphs, edge_pointers=torch.tensor([0, 2, 6])),
+    "a node's graph": lambda graphs: replace(
+        graphs,
+        edge_index=torch.tensor([[0, 1, 1, 0, 0, 1], [1, 0, 0, 1, 1, 0]]),
+        node_pointers=torch.tensor([0, 2, 5]),
+    ),
+    "the same nodes": lambda graphs: replace(
+        graphs, edge_index=torch.tensor([[0, 1, 1, 0, 0, 1], [1, 0, 0, 1, 1, 0]])
+    ),
+    "an edge's graph": lambda graphs: replace(
+        graphs,
+        edge_index=torch.tensor([[0, 1, 1, 0, 0, 1], [1, 0, 0, 1, 1, 0]]),
+        edge_pointers=torch.tensor([0, 2, 6]),
+    ),
     "a target": lambda graphs: replace(graphs, y=torch.tensor([1, 0])),
     "kind of targets": lambda graphs: replace(graphs, y=graphs.y.double()),
     "an edge attribute": lambda graphs: replace(
         graphs, edge_attr=torch.arange(12.0).view(2, 6).t()
     ),
-    "shape of attributes": lambda graphs: replace(graphs, edge_attr=torch.arange(12.0).view(3, 4)),
+    "shape of attributes": lambda graphs: replace(graphs, edge_attr=torch.arange(6.0).view(6, 1)),
     "precision": lambda graphs: replace(graphs, edge_attr=torch.arange(12.0).view(6, 2).bfloat16()),
     "no attributes": lambda graphs: replace(graphs, edge_attr=None),
 }

@@ -201,7 +201,9 @@ class Reference:
         old_mean, old_variance, old_weight = (
             self._weight(f"{name}.running_{part}") for part in ("mean", "var", "weight")
         )
-        mean, variance = old_mean / old_weight, old_variance / old_weight
+        mean, variance = np.zeros_like(old_mean), np.ones_like(old_variance)
+        if old_weight[0] > 0:
+            mean, variance = old_mean / old_weight, old_variance / old_weight
         if self.training:
             mean = rows.sum(axis=0) / len(rows)
             variance = ((rows - mean) ** 2).sum(axis=0) / len(rows)

@@ -144,7 +144,7 @@ class _Reader:
         for key in ("datasets", "models"):
             if not content.get(key):
                 raise self.error(key, "must be there, with at least one entry")
-            if len(content[key]) > MOST_ENTRIES:
+            if isinstance(content[key], list | tuple) and len(content[key]) > MOST_ENTRIES:
                 raise self.error(key, f"must have at most {MOST_ENTRIES} entries")
         datasets = self.names("datasets", content["datasets"], self.dataset)
         rows = self.rows(content["models"], datasets)

@@ -11,9 +11,12 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
-from clipgnn.errors import InvalidGraphError
+from clipgnn.errors import InvalidGraphError, shown
 from clipgnn.graphs.checks import FLOATS, check_edge_index, check_node_attributes, check_plain
 from clipgnn.graphs.sparse import running_sum
+
+MOST_NODES = 10**8
+"""Nodes of one graph. `num_nodes` is a number that anybody can write; rows of x must exist."""
 
 if TYPE_CHECKING:  # PyG takes seconds to import, and only those who use its classes need it
     from torch_geometric.data import Data
@@ -112,9 +115,11 @@ def _num_nodes(graph: "Data") -> int:
         count = graph["num_nodes"]
     if count is None:
         count = graph.num_nodes if graph.x is None else graph.x.shape[0]
-    if isinstance(count, bool) or not isinstance(count, Integral) or count < 0:
+    integer = isinstance(count, Integral) and not isinstance(count, bool)
+    if not integer or not 0 <= count <= MOST_NODES:
         raise InvalidGraphError(
-            f"num_nodes must be an integer of at least 0, or x must be given. Got {count!r}."
+            f"num_nodes must be an integer from 0 to {MOST_NODES:,}, or x must be given. "
+            f"Got {shown(count)}."
         )
     if graph.x is not None and graph.x.shape[0] != count:
         raise InvalidGraphError(
