@@ -167,9 +167,8 @@ def report(paths: list[Path]) -> str:
         "in standard errors | first 50 epochs: running, batch | best epoch, running |",
         "| --- | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |",
     ]
-    for cell in CELLS:
-        if cell.name not in data:
-            continue
+    for name in sorted(name for name in data if not name.split("@")[0].endswith("/loss")):
+        cell = Cell(*name.split("/"))  # one of another seed has @SEED after its data set
         curves = 100 * data[cell.name]
         ends = curves[:, -LAST:].mean(1)
         difference = ends[0] - ends[1]
