@@ -13,7 +13,7 @@ MEMORY = 6 * 2**30
 """What a call may allocate on top of what is there: beyond it, memory errors are defects."""
 
 
-@pytest.fixture(autouse=True, scope="session")
+@pytest.fixture(autouse=True, scope="module")
 def _as_a_user_has_it() -> Iterator[None]:
     """clipgnn's own errors must answer, not those of the suite's shape checks."""
     jaxtyping.config.update("jaxtyping_disable", True)
@@ -21,7 +21,7 @@ def _as_a_user_has_it() -> Iterator[None]:
     jaxtyping.config.update("jaxtyping_disable", False)
 
 
-@pytest.fixture(autouse=True, scope="session")
+@pytest.fixture(autouse=True, scope="module")
 def _bounded_memory() -> Iterator[None]:
     soft, hard = resource.getrlimit(resource.RLIMIT_AS)
     with contextlib.suppress(OSError):  # Linux only
