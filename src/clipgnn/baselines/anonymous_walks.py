@@ -34,7 +34,7 @@ Floats = NDArray[np.float64]
 
 
 def bell_number(number: int) -> int:
-    """In how many ways a set of so many things can be parted.
+    """The number of partitions of a set of this size.
 
     As many anonymous walks have this number of steps in graphs without loops.
 
@@ -234,7 +234,7 @@ class _Roads:
     def sampled_walks(
         self, graphs: Integers, samples: int, length: int, seed: int
     ) -> Iterator[_Walks]:
-        """So many random walks through each of these graphs, in parts."""
+        """The given number of random walks through each of these graphs, in parts."""
         generator = np.random.default_rng(seed)
         for begin in range(0, graphs.size * samples, WALKS_AT_ONCE):
             end = min(begin + WALKS_AT_ONCE, graphs.size * samples)

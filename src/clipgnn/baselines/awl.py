@@ -36,7 +36,7 @@ class AWL(Kernel):
 
     A graph's walks are all taken, with their probabilities, where they are at most a million
     (`ALL_WALKS`) or not more than the samples that the paper's bound asks for (`walks_needed`).
-    From other graphs so many walks are sampled. `sampling` can be told otherwise.
+    From other graphs this number of walks is sampled. `sampling` can be told otherwise.
 
     Differs from the paper: the paper's data-driven embeddings, trained like paragraph vectors, are
     not here. Loops are not walked, and a walk from a node without edges stays there, which is an

@@ -14,7 +14,7 @@ class Convolution(nn.Module):
     """A convolution along the sequence with stride 1 and no padding, then ReLU.
 
     All windows of all graphs are rows of one product. The weight of channel c at place p of the
-    window stands in row `c * kernel + p`.
+    window is in row `c * kernel + p`.
 
     Args:
         num_members: networks side by side.

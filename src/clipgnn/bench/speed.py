@@ -168,7 +168,7 @@ def epochs_of(program: Captured | Eager) -> Callable[[], None]:
 
 
 def rate_of(epoch: Callable[[], object], seconds: float, *, synchronize: bool = False) -> float:
-    """Epochs a second, over at least so many seconds, after one to warm up."""
+    """Epochs per second, over at least this many seconds, after one to warm up."""
     epoch()
     done = 0
     if synchronize:

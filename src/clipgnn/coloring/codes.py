@@ -62,7 +62,7 @@ class ColorCode:
         return torch.bmm(2.0 * digits.to(weight.dtype) - 1.0, weight)
 
     def check(self, largest_group: int) -> None:
-        """Can a group of so many nodes have distinct colors?
+        """Check that a group of this many nodes can have distinct colors.
 
         Raises:
             InvalidColoringError: if it cannot.

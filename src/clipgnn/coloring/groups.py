@@ -128,7 +128,7 @@ class Partition:
         )
 
     def subset(self, keep: Tensor) -> "Partition":
-        """The graphs where `keep` is true, numbered anew."""
+        """The graphs where `keep` is true, renumbered from 0."""
         nodes = keep[self.graph_of_node]
         graph_number = keep.cumsum(0) - 1
         return Partition.of(

@@ -13,6 +13,7 @@ from typing import Annotated
 
 import typer
 
+from clipgnn.commands import options
 from clipgnn.commands.device import checked_device
 from clipgnn.commands.progress import ProgressDisplay
 from clipgnn.commands.status import show_status
@@ -21,12 +22,11 @@ from clipgnn.commands.writing import FormatName, format_of, write_table
 from clipgnn.errors import InvalidParameterError, StoreError, one_line, suggestion
 from clipgnn.experiments import data, trial
 from clipgnn.experiments.catalog import Value
-from clipgnn.experiments.executors import EXECUTORS, HEARTBEAT_TIMEOUT, executor_named
+from clipgnn.experiments.executors import executor_named
 from clipgnn.experiments.protocol import PROTOCOLS
 from clipgnn.experiments.reading import find_spec, parse_spec, read_spec
 from clipgnn.experiments.repair import repair as repair_store
 from clipgnn.experiments.run import run_experiment
-from clipgnn.experiments.sessions import EXPIRY_SECONDS
 from clipgnn.experiments.spec import Overrides, Spec
 from clipgnn.experiments.store import Store
 
@@ -36,105 +36,28 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
-_Name = Annotated[str, typer.Argument(help="A name in experiments/, or the path of a TOML file.")]
-_RunName = Annotated[str, typer.Argument(help="Name of an experiment that was run.")]
-_Store = Annotated[
-    Path | None, typer.Option("--store", help="File of results; by default runs/NAME.sqlite.")
-]
-_Executor = Annotated[
-    str, typer.Option("--executor", help=f"Who does the work: {', '.join(EXECUTORS)}.")
-]
-_Address = Annotated[
-    str | None,
-    typer.Option(
-        "--address",
-        help="Address of a Ray cluster, for the executor ray; by default a Ray of its own on this "
-        "machine, on the loopback interface only. A Ray cluster runs any code that is sent to it, "
-        "by default without authentication: use one in a trusted network only, or with Ray's "
-        "token authentication (RAY_AUTH_MODE=token, Ray 2.52 or later).",
-    ),
-]
-_JobTimeout = Annotated[
-    float | None,
-    typer.Option(
-        "--job-timeout",
-        metavar="SECONDS",
-        help="Kill and replace the process of a job (a trial, or the folds that are trained "
-        "together) that takes longer; the job is attempted once more and then failed. By default "
-        "there is no limit. For the executors processes and ray.",
-    ),
-]
-_HeartbeatTimeout = Annotated[
-    float | None,
-    typer.Option(
-        "--heartbeat-timeout",
-        metavar="SECONDS",
-        help="Do the same with a process that does not respond and has sent no heartbeat for this "
-        f"time; by default {HEARTBEAT_TIMEOUT:.0f}. For the executor processes.",
-    ),
-]
-_Workers = Annotated[
-    int | None,
-    typer.Option("--workers", min=1, max=1024, help="Local processes; by default one per core."),
-]
-_Device = Annotated[
-    str, typer.Option("--device", help="cpu, cuda, cuda:1, …; auto takes a GPU if there is one.")
-]
-_Deterministic = Annotated[
-    bool, typer.Option("--deterministic", help="On a GPU, agree in every bit between runs.")
-]
-_RetryFailed = Annotated[
-    bool,
-    typer.Option(
-        "--retry-failed", help="Train again what diverged; other failures always are tried again."
-    ),
-]
-_TakeOver = Annotated[
-    bool,
-    typer.Option(
-        "--take-over",
-        help="Begin at once with trials that a session on another machine has claimed, instead of "
-        f"waiting until it has been without a heartbeat for {EXPIRY_SECONDS:.0f} s.",
-    ),
-]
-_Models = Annotated[str | None, typer.Option("--models", help="Only these rows: 0-CLIP,16-CLIP.")]
-_Datasets = Annotated[str | None, typer.Option("--datasets", help="Only these data sets: csl,…")]
-_Epochs = Annotated[int | None, typer.Option("--epochs", help="Epochs to train.")]
-_Folds = Annotated[int | None, typer.Option("--folds", help="Only the first so many folds.")]
-_Where = Annotated[
-    list[str] | None,
-    typer.Option("--where", help="Only this part of the grid: num_layers=3,5. Repeatable."),
-]
-_Protocol = Annotated[
-    str | None, typer.Option("--protocol", help=f"How numbers are made: {', '.join(PROTOCOLS)}.")
-]
-_Format = Annotated[
-    FormatName | None, typer.Option("--format", help="Of the table; by default as --output ends.")
-]
-_Output = Annotated[Path | None, typer.Option("--output", "-o", help="File to write the table to.")]
-
 
 @app.command()
 def run(
-    name: _Name,
-    store: _Store = None,
-    executor: _Executor = "processes",
-    address: _Address = None,
-    workers: _Workers = None,
-    device: _Device = "auto",
-    deterministic: _Deterministic = False,
-    retry_failed: _RetryFailed = False,
-    take_over: _TakeOver = False,
-    job_timeout: _JobTimeout = None,
-    heartbeat_timeout: _HeartbeatTimeout = None,
-    models: _Models = None,
-    datasets: _Datasets = None,
-    epochs: _Epochs = None,
-    folds: _Folds = None,
-    where: _Where = None,
-    protocol: _Protocol = None,
-    format_name: _Format = None,
-    output: _Output = None,
+    name: options.Name,
+    store: options.Store = None,
+    executor: options.Executor = "processes",
+    address: options.Address = None,
+    workers: options.Workers = None,
+    device: options.Device = "auto",
+    deterministic: options.Deterministic = False,
+    retry_failed: options.RetryFailed = False,
+    take_over: options.TakeOver = False,
+    job_timeout: options.JobTimeout = None,
+    heartbeat_timeout: options.HeartbeatTimeout = None,
+    models: options.Models = None,
+    datasets: options.Datasets = None,
+    epochs: options.Epochs = None,
+    folds: options.Folds = None,
+    where: options.Where = None,
+    protocol: options.Protocol = None,
+    format_name: options.Format = None,
+    output: options.Output = None,
 ) -> None:
     """Run an experiment, or what is missing of it, and print its table."""
     overrides = _overrides(models, datasets, epochs, folds, where, protocol)
@@ -159,19 +82,19 @@ def run(
 
 @app.command()
 def resume(
-    name: _RunName,
-    store: _Store = None,
-    executor: _Executor = "processes",
-    address: _Address = None,
-    workers: _Workers = None,
-    device: _Device = "auto",
-    deterministic: _Deterministic = False,
-    retry_failed: _RetryFailed = False,
-    take_over: _TakeOver = False,
-    job_timeout: _JobTimeout = None,
-    heartbeat_timeout: _HeartbeatTimeout = None,
-    format_name: _Format = None,
-    output: _Output = None,
+    name: options.RunName,
+    store: options.Store = None,
+    executor: options.Executor = "processes",
+    address: options.Address = None,
+    workers: options.Workers = None,
+    device: options.Device = "auto",
+    deterministic: options.Deterministic = False,
+    retry_failed: options.RetryFailed = False,
+    take_over: options.TakeOver = False,
+    job_timeout: options.JobTimeout = None,
+    heartbeat_timeout: options.HeartbeatTimeout = None,
+    format_name: options.Format = None,
+    output: options.Output = None,
 ) -> None:
     """Go on with the last run of a store, as it was asked for then, on the same data."""
     path = store or _default_store(name)
@@ -196,8 +119,8 @@ def resume(
 
 @app.command()
 def status(
-    name: _RunName,
-    store: _Store = None,
+    name: options.RunName,
+    store: options.Store = None,
     traceback: Annotated[
         bool, typer.Option("--traceback", help="Show where the failed trials failed.")
     ] = False,
@@ -209,20 +132,20 @@ def status(
 
 @app.command()
 def report(
-    name: _RunName,
-    store: _Store = None,
+    name: options.RunName,
+    store: options.Store = None,
     spec_name: Annotated[
         str | None,
         typer.Option("--spec", help="Report this experiment, not the part that was run last."),
     ] = None,
-    models: _Models = None,
-    datasets: _Datasets = None,
-    epochs: _Epochs = None,
-    folds: _Folds = None,
-    where: _Where = None,
-    protocol: _Protocol = None,
-    format_name: _Format = None,
-    output: _Output = None,
+    models: options.Models = None,
+    datasets: options.Datasets = None,
+    epochs: options.Epochs = None,
+    folds: options.Folds = None,
+    where: options.Where = None,
+    protocol: options.Protocol = None,
+    format_name: options.Format = None,
+    output: options.Output = None,
 ) -> None:
     """Print the table of what is finished, without running anything."""
     chosen = format_of(format_name, output)

@@ -124,7 +124,7 @@ class GraphBatch:
         return cls(x, batch, batch_size, edges, graph_attr)
 
     def subset(self, keep: Tensor) -> "GraphBatch":
-        """The graphs where `keep` is true, numbered anew."""
+        """The graphs where `keep` is true, renumbered from 0."""
         pattern = self.edges.pattern
         nodes = keep[self.graph_of_node]
         edges = nodes[pattern.row]

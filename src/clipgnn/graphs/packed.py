@@ -128,7 +128,7 @@ class PackedGraphs:
         return self.edge_index + first
 
     def check_undirected(self) -> None:
-        """Does every edge stand in the data set both ways?
+        """Check that every edge is stored in both directions.
 
         Raises:
             InvalidGraphError: if one does not.
@@ -139,8 +139,8 @@ class PackedGraphs:
             torch.sort(target * self.x.shape[0] + source).values,
         ):
             raise InvalidGraphError(
-                "Graphs of an experiment must be undirected: every edge stands in them both ways. "
-                f"Got one in {self.name!r} that does not."
+                "The graphs must be undirected, every edge stored in both directions. Got one in "
+                f"{self.name!r} that is not."
             )
 
     def attributes(self) -> Tensor:

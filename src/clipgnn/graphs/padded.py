@@ -123,7 +123,7 @@ class Assembler:
         groups: group of identical attributes of each node, counted inside its graph.
 
     Raises:
-        InvalidGraphError: if an edge does not stand in the data set both ways.
+        InvalidGraphError: if an edge is not stored in both directions.
     """
 
     def __init__(self, graphs: PackedGraphs, groups: Tensor) -> None:
@@ -132,7 +132,7 @@ class Assembler:
         target = graphs.edges_through[1]
         order = torch.argsort(target, stable=True)
         degrees = torch.bincount(target, minlength=graphs.x.shape[0])
-        # A graph without nodes and a node without edges stand in for padding, at the end.
+        # Padding refers to a graph without nodes and a node without edges, at the end.
         self.x = torch.cat([graphs.x, graphs.x[:1]])
         self.col = graphs.edge_index[0][order]
         self.node_begin = graphs.node_pointers

@@ -3,7 +3,7 @@
 In the first three, a graph that has a property is drawn, and a copy of it loses the property by a
 few added edges, so that little else tells the two apart. `y` is 1 for the graph as it was drawn
 (the paper's positive sample) and 0 for the copy with added edges, which comes right after it. No
-graph has attributes: every node has the label 0. Nodes stand in a random order, the same in both
+graph has attributes: every node has the label 0. Nodes are in a random order, the same in both
 graphs of a pair, so that a node's number says nothing about the graph.
 """
 
@@ -119,8 +119,8 @@ def triangle_freeness(
         one until there is a triangle (class 0).
 
     Raises:
-        InvalidParameterError: if there are under 3 nodes, or so many edges are drawn that hardly
-            any graph is without triangles.
+        InvalidParameterError: if there are under 3 nodes, or edges are so
+            numerous that hardly any graph is without triangles.
     """
     random = _random("triangle-freeness", seed)
     _check_at_least(1, num_pairs=num_pairs)

@@ -48,7 +48,7 @@ class SparsePattern:
 
     @classmethod
     def segments(cls, row: Tensor, num_rows: int) -> "SparsePattern":
-        """Entry `i` stands in row `row[i]` (ascending) and in column `i`: sums of segments."""
+        """Entry `i` is in row `row[i]` (ascending) and in column `i`: sums of segments."""
         identity = torch.arange(row.numel() + 1, device=row.device)
         return cls(
             row=row,

@@ -49,7 +49,7 @@ class CLIP(Members):
     with 2-layer MLPs φ and ψ. ∞-CLIP (`num_colorings="all"`) is deterministic and universal even
     with one layer (Theorem 3); k-CLIP is random, and its variance falls with k.
 
-    Differs from the paper: batch normalisation inside the MLPs (the paper names none; without it
+    Differs from the paper: batch normalization inside the MLPs (the paper names none; without it
     its property tasks are not learned), and no output bias in φ (see `Aggregation`).
 
     **Many colorings.** Where a single activation would take over 4 MB in evaluation or 32 MB in
@@ -68,11 +68,11 @@ class CLIP(Members):
         num_colorings: k; 0 for no colors at all (0-CLIP), "all" for every coloring (∞-CLIP). It can
             be changed later, on the model or for one call: more colorings in evaluation than in
             training lower the variance.
-        num_colors: colors the network knows; the largest group of identical attributes may have
-            so many nodes.
+        num_colors: colors the network knows: the largest number of nodes of one graph that may
+            have identical attributes.
         color_code: "one-hot", a row of weights for each color; or "binary", log2(num_colors) rows.
         activation: name of a continuous, non-polynomial activation.
-        norm: "batch", or None for no normalisation.
+        norm: "batch", or None for no normalization.
         dropout: dropout before the last map.
         directed: tell incoming from outgoing edges.
         edge_channels: channels of edge attributes; 0 for none.
@@ -191,7 +191,7 @@ class CLIP(Members):
 
         Args:
             x: node attributes `[nodes, in_channels]`, or integer labels `[nodes]`.
-            edge_index: edges `[2, edges]`, from sources to targets. An undirected edge stands in
+            edge_index: edges `[2, edges]`, from sources to targets. An undirected edge is in
                 it both ways. An edge that occurs twice is added twice, and a self-loop makes a node
                 its own neighbor; `coalesce` and `remove_self_loops` of `torch_geometric.utils`
                 remove them.

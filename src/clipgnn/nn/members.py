@@ -18,7 +18,7 @@ class Members(nn.Module, ABC):
         return 0
 
     def rows_of_graph(self, nodes: float, *, training: bool) -> float:
-        """Rows of channels that a graph of so many nodes takes in a layer: what a step costs."""
+        """Rows of channels that a graph of this many nodes takes in a layer: what a step costs."""
         return nodes * max(1, self.colorings_wanted(training=training))
 
     @abstractmethod
@@ -39,7 +39,7 @@ class Drawn(nn.Module, ABC):
 
     @abstractmethod
     def reset_parameters(self, generators: Sequence[torch.Generator] | None = None) -> None:
-        """Draw all weights anew.
+        """Draw all weights again.
 
         Args:
             generators: a source of randomness for each member; torch's global one without them.

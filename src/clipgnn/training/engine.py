@@ -214,7 +214,7 @@ class Engine:
         graphs = self._padded(sets)
         if graphs.shape[1] == 0:
             return []
-        # Not by who else is there: colorings hang on a part's number and the places in it.
+        # Independent of the other members: colorings depend on a part's number and places in it.
         rows = self.model.rows_of_graph(self.mean_nodes, training=False)
         at_once = max(1, int(EVALUATED_ROWS / rows))
         return [

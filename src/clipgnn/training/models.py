@@ -54,7 +54,7 @@ Builder = Callable[[Mapping[str, Any], PackedGraphs, Tensor, int, int], Members]
 
 @dataclass(frozen=True)
 class Network:
-    """How a network comes to be.
+    """How a network is built.
 
     Attributes:
         build: from parameters, data set, groups, channels of the output and number of members.

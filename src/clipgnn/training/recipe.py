@@ -16,7 +16,7 @@ class Recipe:
         learning_rate: of Adam, at the beginning.
         halve_every: epochs after which the rate is halved.
         loss: "cross-entropy" for classes, "squared-error" for numbers.
-        patience: stop after so many epochs without a better validation score (or training loss,
+        patience: stop after this many epochs without a better validation score (or training loss,
             where nothing is held out for validation); None trains to the end.
     """
 
