@@ -1,9 +1,9 @@
 """The one seam to training: trials of the smoke test are really trained."""
 
-from dataclasses import re
+import re
+from dataclasses import fields
 from math import isfinite
 
-import fields
 import pytest
 from tests.experiments.fake_training import on_real_data
 from tests.training.examples import some_graphs
