@@ -4,6 +4,7 @@ import math
 
 import pytest
 import torch
+import torch._dynamo.utils
 from tests.training.examples import rings, some_graphs
 from tests.training.test_padded import _assembler, _chosen
 from tests.training.test_train import CLIP4, _curves, _folds
@@ -97,3 +98,24 @@ def test_it_learns() -> None:
     spec = ModelSpec("clip", CLIP4.parameters)
     histories = train(rings(), spec, recipe, _folds(5, 60), list(range(5)), "cuda")
     assert all(max(history.test_score[-10:]) == 1.0 for history in histories)
+
+
+@compiles
+@pytest.mark.slow
+def test_every_engine_is_compiled_and_the_callers_models_stay_so() -> None:
+    """torch.compile gives up on a function after eight shapes; ten seconds each."""
+    counters = torch._dynamo.utils.counters["stats"]
+    callers = torch.compile(torch.nn.Linear(3, 3).cuda())
+    x = torch.ones(2, 3, device="cuda")
+    callers(x)
+    for extra in range(9):
+        spec = ModelSpec("clip", {**CLIP4.parameters, "hidden_channels": 8 + extra})
+        engine = Engine(
+            some_graphs(), spec, Recipe(epochs=1, batch_size=4), _folds(2, 8), [0, 1], x.device
+        )
+        before = counters["unique_graphs"]
+        assert Captured(engine, compile=True).compiled
+        assert counters["unique_graphs"] == before + 1
+    before = counters["unique_graphs"]
+    callers(x)
+    assert counters["unique_graphs"] == before
