@@ -22,7 +22,7 @@ def away_from_the_users_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     def refuse(*_: object) -> None:
         raise ConnectionError("no network")
 
-    monkeypatch.setattr("clipgnn.graphs.tu.download_tu", refuse)
+    monkeypatch.setattr("clipgnn.datasets.tu.download_tu", refuse)
 
 
 def run(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:

@@ -29,8 +29,7 @@ if TYPE_CHECKING:
         num_colorings,
         sample_colorings,
     )
-    from clipgnn.graphs import (
-        PackedGraphs,
+    from clipgnn.datasets import (
         bipartiteness,
         circular_skip_links,
         connectivity,
@@ -40,6 +39,7 @@ if TYPE_CHECKING:
         stratified_folds,
         triangle_freeness,
     )
+    from clipgnn.graphs import PackedGraphs
     from clipgnn.nn import CLIP, load, save
     from clipgnn.training import History, ModelSpec, Recipe, Split, fit, train
 
@@ -97,8 +97,7 @@ _HOMES = {
         "num_colorings",
         "sample_colorings",
     ),
-    "clipgnn.graphs": (
-        "PackedGraphs",
+    "clipgnn.datasets": (
         "bipartiteness",
         "circular_skip_links",
         "connectivity",
@@ -108,6 +107,7 @@ _HOMES = {
         "stratified_folds",
         "triangle_freeness",
     ),
+    "clipgnn.graphs": ("PackedGraphs",),
     "clipgnn.nn": ("CLIP", "load", "save"),
     "clipgnn.training": ("History", "ModelSpec", "Recipe", "Split", "fit", "train"),
 }

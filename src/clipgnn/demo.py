@@ -14,8 +14,8 @@ from matplotlib.figure import Figure
 from torch import Tensor
 from torch.nn import functional
 
-from clipgnn.graphs.folds import stratified_folds
-from clipgnn.graphs.properties import circular_skip_links
+from clipgnn.datasets.folds import stratified_folds
+from clipgnn.datasets.properties import circular_skip_links
 from clipgnn.graphs.seeds import NUMPY_BITS, check_seed
 from clipgnn.nn import CLIP
 from clipgnn.writing import write_file

@@ -13,10 +13,10 @@ from clipgnn.baselines import ring_gnn
 from clipgnn.baselines.equivariant import EquivariantLinear, GraphNorm
 from clipgnn.baselines.ring_gnn import RingGNN, RingLayer
 from clipgnn.coloring.groups import color_groups
+from clipgnn.datasets.properties import circular_skip_links
 from clipgnn.errors import InvalidGraphError, InvalidParameterError
 from clipgnn.graphs.packed import PackedGraphs
 from clipgnn.graphs.padded import Assembler
-from clipgnn.graphs.properties import circular_skip_links
 from clipgnn.training import ModelSpec, Recipe, Split, train
 
 

@@ -10,7 +10,7 @@ from clipgnn import CLIP, cli
 from clipgnn.baselines import ring_gnn
 from clipgnn.bench import scaling, together
 from clipgnn.bench.peer import Peer, PeerCLIP
-from clipgnn.graphs.properties import circular_skip_links
+from clipgnn.datasets.properties import circular_skip_links
 
 
 def test_the_peer_computes_what_we_compute(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from clipgnn.datasets.properties import circular_skip_links
 from clipgnn.errors import DatasetFileError, DatasetNotFoundError, InvalidParameterError
 from clipgnn.experiments.data import fingerprint_of, fingerprints, load
 from clipgnn.experiments.executors.in_process import InProcessExecutor
@@ -12,13 +13,12 @@ from clipgnn.experiments.reading import parse_spec
 from clipgnn.experiments.run import run_experiment
 from clipgnn.experiments.store import Store
 from clipgnn.experiments.trial import run_trials
-from clipgnn.graphs.properties import circular_skip_links
 
 
 @pytest.fixture(autouse=True)
 def data(tmp_path, monkeypatch):
     monkeypatch.setenv("CLIPGNN_DATA", str(tmp_path / "data"))
-    monkeypatch.setattr("clipgnn.graphs.tu.download_tu", lambda name, root: missing(root / name))
+    monkeypatch.setattr("clipgnn.datasets.tu.download_tu", lambda name, root: missing(root / name))
     load.cache_clear()
     return tmp_path / "data"
 

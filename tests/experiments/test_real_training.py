@@ -19,7 +19,7 @@ from clipgnn.experiments.trial import run_trials
 from clipgnn.nn.activation import ACTIVATIONS
 
 training = pytest.importorskip("clipgnn.training")
-datasets = pytest.importorskip("clipgnn.graphs.datasets")
+datasets = pytest.importorskip("clipgnn.datasets.registry")
 
 
 def test_the_catalog_knows_the_data_sets_and_the_recipe():

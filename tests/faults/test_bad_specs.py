@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 from tests.experiments.fake_training import CONTENT, SMALL, small_spec
 
+from clipgnn.datasets.tu import find_tu
 from clipgnn.errors import InvalidSpecError
 from clipgnn.experiments.catalog import MODELS, RECIPE
 from clipgnn.experiments.reading import MOST_BYTES, MOST_TRIALS, find_spec, parse_spec, read_spec
 from clipgnn.experiments.spec import Overrides
-from clipgnn.graphs.tu import find_tu
 
 DEEP = 3000
 

@@ -20,8 +20,8 @@ import torch
 
 from clipgnn.bench.peer import Peer, PeerCLIP
 from clipgnn.coloring.groups import Partition
-from clipgnn.graphs.datasets import load_dataset
-from clipgnn.graphs.folds import stratified_folds
+from clipgnn.datasets.folds import stratified_folds
+from clipgnn.datasets.registry import load_dataset
 from clipgnn.graphs.packed import PackedGraphs
 from clipgnn.training.capture import Captured
 from clipgnn.training.engine import Engine

@@ -8,8 +8,8 @@ from pathlib import Path
 import torch
 
 from clipgnn.bench.speed import BATCH_SIZE, epochs_of, rate_of, splits_of
+from clipgnn.datasets.registry import load_dataset
 from clipgnn.errors import ClipGNNError
-from clipgnn.graphs.datasets import load_dataset
 from clipgnn.graphs.packed import PackedGraphs
 from clipgnn.training.capture import Captured
 from clipgnn.training.engine import Engine, num_steps

@@ -47,8 +47,8 @@ def data(
 
     Exit status 1 if a data set named as an argument is not there or is damaged.
     """
-    from clipgnn.graphs.characteristics import characteristics
-    from clipgnn.graphs.datasets import DATASET_NAMES, load_dataset
+    from clipgnn.datasets.characteristics import characteristics
+    from clipgnn.datasets.registry import DATASET_NAMES, load_dataset
 
     mean = repr if format is TableFormat.csv else "{:.2f}".format
     rows: list[list[str]] = []

@@ -67,8 +67,8 @@ def load(dataset: str, data: str) -> Any:
 
 def _load(dataset: str) -> Any:
     """A data set; those made from a seed are made from seed 0, the same one for all trials."""
-    from clipgnn.graphs.datasets import load_dataset
-    from clipgnn.graphs.tu import load_tu
+    from clipgnn.datasets.registry import load_dataset
+    from clipgnn.datasets.tu import load_tu
 
     if dataset.startswith(TU_PREFIX):
         return load_tu(dataset.removeprefix(TU_PREFIX))

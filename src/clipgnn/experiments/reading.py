@@ -251,7 +251,7 @@ class _Reader:
 
     def dataset(self, key: str, given: Any) -> str:
         if isinstance(given, str) and given.startswith(TU_PREFIX):
-            # As `clipgnn.graphs.tu` has it, which needs torch.
+            # As `clipgnn.datasets.tu` has it, which needs torch.
             if re.fullmatch(r"\w[\w .+-]*", given.removeprefix(TU_PREFIX)):
                 return self.text(key, given)
             raise self.error(

@@ -230,7 +230,7 @@ def _split(trial: Trial, y: Any) -> Any:
     """Training, validation and test graphs. The folds are those of the GIN protocol, seed 0."""
     import torch
 
-    from clipgnn.graphs.folds import hold_out, stratified_folds
+    from clipgnn.datasets.folds import hold_out, stratified_folds
     from clipgnn.training import Split
 
     train, test = stratified_folds(y, trial.num_folds, seed=0)[trial.fold]

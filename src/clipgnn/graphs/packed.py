@@ -93,7 +93,7 @@ class PackedGraphs:
         order.
 
         Example:
-            >>> from clipgnn.graphs.properties import circular_skip_links
+            >>> from clipgnn.datasets.properties import circular_skip_links
             >>> circular_skip_links(0).fingerprint == circular_skip_links(1).fingerprint
             False
         """

@@ -3,9 +3,9 @@ import pytest
 import torch
 from torch_geometric.data import Data
 
-from clipgnn.graphs.characteristics import characteristics
+from clipgnn.datasets.characteristics import characteristics
+from clipgnn.datasets.properties import circular_skip_links, triangle_freeness
 from clipgnn.graphs.packed import PackedGraphs
-from clipgnn.graphs.properties import circular_skip_links, triangle_freeness
 from clipgnn.testing import permute_nodes
 
 

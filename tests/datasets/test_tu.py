@@ -9,10 +9,10 @@ import torch
 from torch.nn import functional
 from torch_geometric.io import read_tu_data
 
+from clipgnn.datasets import tu
+from clipgnn.datasets.characteristics import characteristics
+from clipgnn.datasets.tu import data_root, load_tu
 from clipgnn.errors import DatasetFileError, DatasetNotFoundError, InvalidParameterError
-from clipgnn.graphs import tu
-from clipgnn.graphs.characteristics import characteristics
-from clipgnn.graphs.tu import data_root, load_tu
 
 # A triangle, a path of two nodes and a single node; node 3 is joined to 2 twice, and 4 to itself.
 FILES = {

@@ -14,12 +14,12 @@ from urllib.error import HTTPError, URLError
 from urllib.request import Request
 
 import pytest
-from tests.graphs.test_tu import FILES, REAL, write
+from tests.datasets.test_tu import FILES, REAL, write
 
+from clipgnn.datasets.tu import load_tu
+from clipgnn.datasets.tu_checksums import SHA256
+from clipgnn.datasets.tu_download import Limits, _CheckedRedirects, download_tu
 from clipgnn.errors import ClipGNNError, DatasetFileError
-from clipgnn.graphs.tu import load_tu
-from clipgnn.graphs.tu_checksums import SHA256
-from clipgnn.graphs.tu_download import Limits, _CheckedRedirects, download_tu
 
 Answer = Callable[[BaseHTTPRequestHandler], None]
 
@@ -205,7 +205,7 @@ def test_larger_than_the_directory_says(
 ) -> None:
     """The limit holds while extracting, too."""
     server.offers(zipped({**tiny(), "TINY/zeros": b"\0" * 10**6}))
-    monkeypatch.setattr("clipgnn.graphs.tu_download._check_members", lambda *_: None)
+    monkeypatch.setattr("clipgnn.datasets.tu_download._check_members", lambda *_: None)
     assert "It holds more" in refusal(server, tmp_path, Limits(files=10**5))
 
 
@@ -299,7 +299,7 @@ def test_an_interrupted_download(
         raise KeyboardInterrupt
 
     server.offers(zipped(tiny(name)), name)
-    monkeypatch.setattr("clipgnn.graphs.tu_download._check_files", interrupt)
+    monkeypatch.setattr("clipgnn.datasets.tu_download._check_files", interrupt)
     with pytest.raises(KeyboardInterrupt):
         download_tu(name, tmp_path, url=server.url)
     assert os.listdir(tmp_path) == []

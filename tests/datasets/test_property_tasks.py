@@ -8,15 +8,15 @@ import networkx as nx
 import pytest
 import torch
 
-from clipgnn.errors import InvalidParameterError
-from clipgnn.graphs.packed import PackedGraphs
-from clipgnn.graphs.properties import (
+from clipgnn.datasets.properties import (
     SKIP_LENGTHS,
     bipartiteness,
     circular_skip_links,
     connectivity,
     triangle_freeness,
 )
+from clipgnn.errors import InvalidParameterError
+from clipgnn.graphs.packed import PackedGraphs
 
 if TYPE_CHECKING:
     Graph = nx.Graph[Any]

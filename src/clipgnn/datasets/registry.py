@@ -3,15 +3,15 @@
 import os
 from collections.abc import Callable, Mapping
 
-from clipgnn.errors import DatasetNotFoundError, suggestion
-from clipgnn.graphs.packed import PackedGraphs
-from clipgnn.graphs.properties import (
+from clipgnn.datasets.properties import (
     bipartiteness,
     circular_skip_links,
     connectivity,
     triangle_freeness,
 )
-from clipgnn.graphs.tu import load_tu
+from clipgnn.datasets.tu import load_tu
+from clipgnn.errors import DatasetNotFoundError, suggestion
+from clipgnn.graphs.packed import PackedGraphs
 
 PROPERTY_TASKS: Mapping[str, Callable[[int], PackedGraphs]] = {
     "connectivity": connectivity,

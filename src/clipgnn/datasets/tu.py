@@ -9,11 +9,11 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from clipgnn.datasets.tu_download import download_tu
+from clipgnn.datasets.tu_files import TUFiles
 from clipgnn.errors import DatasetNotFoundError, InvalidParameterError
 from clipgnn.graphs.packed import PackedGraphs
 from clipgnn.graphs.sparse import running_sum
-from clipgnn.graphs.tu_download import download_tu
-from clipgnn.graphs.tu_files import TUFiles
 
 
 def data_root(root: str | os.PathLike[str] | None = None) -> Path:

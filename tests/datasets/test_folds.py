@@ -2,8 +2,8 @@ import pytest
 import torch
 from sklearn.model_selection import StratifiedKFold
 
+from clipgnn.datasets.folds import hold_out, stratified_folds
 from clipgnn.errors import InvalidParameterError
-from clipgnn.graphs.folds import hold_out, stratified_folds
 
 
 def classes() -> torch.Tensor:

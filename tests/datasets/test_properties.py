@@ -8,8 +8,8 @@ import pytest
 import torch
 from torch_geometric.data import Data
 
+from clipgnn.datasets.properties import SKIP_LENGTHS, circular_skip_links
 from clipgnn.errors import ClipGNNError, InvalidParameterError
-from clipgnn.graphs.properties import SKIP_LENGTHS, circular_skip_links
 
 COPIES = 15
 

@@ -3,11 +3,11 @@ from pathlib import Path
 import pytest
 import torch
 
+from clipgnn.datasets import registry
+from clipgnn.datasets.properties import circular_skip_links
+from clipgnn.datasets.registry import BENCHMARKS, DATASET_NAMES, PROPERTY_TASKS, load_dataset
 from clipgnn.errors import DatasetNotFoundError
-from clipgnn.graphs import datasets
-from clipgnn.graphs.datasets import BENCHMARKS, DATASET_NAMES, PROPERTY_TASKS, load_dataset
 from clipgnn.graphs.packed import PackedGraphs
-from clipgnn.graphs.properties import circular_skip_links
 
 CONTRACT = [
     *("connectivity", "bipartiteness", "triangle-freeness", "csl"),
@@ -28,7 +28,7 @@ def no_network(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object) -> None:
         raise ConnectionError("no network")
 
-    monkeypatch.setattr("clipgnn.graphs.tu.download_tu", refuse)
+    monkeypatch.setattr("clipgnn.datasets.tu.download_tu", refuse)
 
 
 def test_the_names() -> None:
@@ -80,7 +80,7 @@ def test_downloading_can_be_forbidden(tmp_path: Path, monkeypatch: pytest.Monkey
         asked.append(download)
         return circular_skip_links()
 
-    monkeypatch.setattr(datasets, "load_tu", load)
+    monkeypatch.setattr(registry, "load_tu", load)
     load_dataset("MUTAG", root=tmp_path, download=False)
     load_dataset("MUTAG", root=tmp_path)
     assert asked == [False, True]

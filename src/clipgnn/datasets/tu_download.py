@@ -13,8 +13,8 @@ from urllib.parse import quote, urlsplit
 from urllib.request import HTTPRedirectHandler, Request, build_opener
 from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 
+from clipgnn.datasets.tu_checksums import SHA256
 from clipgnn.errors import DatasetFileError
-from clipgnn.graphs.tu_checksums import SHA256
 
 _URL = "https://www.chrsmrrs.com/graphkerneldatasets"
 _CHUNK = 2**16

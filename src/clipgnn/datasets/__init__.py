@@ -1,0 +1,22 @@
+"""Data sets: the TU collection, property tasks from a seed, folds and characteristics."""
+
+from clipgnn.datasets.folds import hold_out, stratified_folds
+from clipgnn.datasets.properties import (
+    bipartiteness,
+    circular_skip_links,
+    connectivity,
+    triangle_freeness,
+)
+from clipgnn.datasets.registry import load_dataset
+from clipgnn.datasets.tu import load_tu
+
+__all__ = [
+    "bipartiteness",
+    "circular_skip_links",
+    "connectivity",
+    "hold_out",
+    "load_dataset",
+    "load_tu",
+    "stratified_folds",
+    "triangle_freeness",
+]
