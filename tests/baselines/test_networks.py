@@ -1,5 +1,6 @@
 """What every network that can be trained must hold, whatever it computes."""
 
+import math
 from dataclasses import replace
 
 import pytest
@@ -10,9 +11,9 @@ from torch_geometric.data import Data
 
 from clipgnn.errors import InvalidParameterError
 from clipgnn.graphs.packed import PackedGraphs
-from clipgnn.training import ModelSpec, Recipe, Split, train
+from clipgnn.training import History, ModelSpec, Recipe, Split, train
 from clipgnn.training.engine import Engine
-from clipgnn.training.loop import train_together
+from clipgnn.training.loop import ended_where_diverged, train_together
 from clipgnn.training.models import NETWORKS
 
 SMALL = {"clip": {"num_colorings": 2, "hidden_channels": 8, "num_layers": 2}}
@@ -121,6 +122,57 @@ def test_a_member_that_diverges_does_so_alone(spec: ModelSpec, together: bool) -
         assert history.diverged is None
         assert history.train_loss == pytest.approx(alone.train_loss, rel=1e-8)
         assert history.test_score == pytest.approx(alone.test_score, rel=1e-8)
+
+
+@every_network
+def test_outputs_that_are_not_finite_have_no_score(spec: ModelSpec) -> None:
+    """Also where the loss is finite: the largest of NaNs would be class 0, and often right."""
+    graphs = some_graphs(24)
+    graphs = replace(graphs, y=torch.zeros_like(graphs.y))
+    engine = Engine(graphs, spec, Recipe(epochs=1), _splits(3, 24)[:2], [1, 2], torch.device("cpu"))
+    engine.model.eval()
+    assert bool(engine.score(engine.test_parts).isfinite().all())
+    with torch.no_grad():
+        for parameter in engine.model.parameters():
+            parameter[1] = torch.nan
+    finite, broken = engine.score(engine.test_parts)
+    assert bool(finite.isfinite())
+    assert bool(broken.isnan())
+
+
+@pytest.mark.parametrize("curve", ["train_loss", "test_score", "validation_score"])
+@pytest.mark.parametrize("value", [math.nan, math.inf])
+def test_a_history_ends_before_the_first_value_that_is_not_finite(curve: str, value: float) -> None:
+    curves = {name: [0.5] * 4 for name in ("train_loss", "test_score", "validation_score")}
+    curves[curve][2] = value
+    history = ended_where_diverged(History(**curves, seconds=1.0, compile_seconds=0.0), Recipe())
+    assert history.diverged == "diverged in epoch 3, learning rate 0.001"
+    assert history.train_loss == history.test_score == history.validation_score == [0.5, 0.5]
+    without = replace(history, validation_score=[], diverged=None)
+    assert ended_where_diverged(without, Recipe()) == without
+
+
+@every_network
+def test_batches_of_hardly_any_rows(spec: ModelSpec) -> None:
+    """Graphs without nodes, single nodes and equal rings, two at a time: alone as together."""
+    ring = torch.tensor([[0, 1, 2, 3, 1, 2, 3, 0], [1, 2, 3, 0, 0, 1, 2, 3]])
+    edges = {0: ring[:, :0], 1: ring[:, :0], 4: ring}
+    graphs = PackedGraphs.from_data_list(
+        [
+            Data(edge_index=edges[size], num_nodes=size, y=torch.tensor([place % 2]))
+            for place in range(8)
+            for size in edges
+        ],
+        "few rows",
+    )
+    recipe = Recipe(epochs=3, batch_size=2)
+    alone = train(graphs, spec, recipe, _splits(3, 24), [1, 2, 3])
+    together = train(graphs, spec, recipe, _splits(3, 24), [1, 2, 3], together=True)
+    for one, other in zip(alone, together, strict=True):
+        assert one.diverged is None
+        assert other.diverged is None
+        # Later, rounding grows: with two kinds of rows, gradients are differences of large numbers.
+        assert one.train_loss[0] == pytest.approx(other.train_loss[0], rel=1e-6)
 
 
 @every_network

@@ -214,7 +214,7 @@ class Reference:
             ) * old_variance + MOMENTUM * unbiased
             self.running[f"{name}.running_weight"] = (1 - MOMENTUM) * old_weight + MOMENTUM
         rounding = ROUNDING * np.finfo(np.float64).eps * np.maximum(1, np.abs(mean))
-        varying = variance / (variance + rounding**2)
+        varying = np.clip((variance / rounding**2 - 1) / 15, 0, 1)
         scaled = varying * (rows - mean) / np.sqrt(variance + EPSILON)
         return scaled * self._weight(f"{name}.weight") + self._weight(f"{name}.bias")
 

@@ -13,33 +13,36 @@ Moments = dict[nn.Module, tuple[Tensor, Tensor]]
 
 
 ROUNDING = 64
-"""A channel is constant if its standard deviation is within this many units of rounding error, of
-its mean or of 1, whichever is larger."""
+"""A channel is constant if its standard deviation is within this many units of rounding error of
+its statistics, relative to its mean or to 1, whichever is larger."""
+
+RAMP = 16
+"""Variance, relative to the largest of a constant channel, from which the rule has no effect."""
 
 FIRST_BIAS = 0.1
 """Bias before training. With 0, a constant channel would be zero after the normalization, and a
 ReLU would pass it neither forward nor, as a gradient, backward."""
 
-SAMPLED_ROWS, VARIES = 64, 1e-3
-"""Rows of a sample, and the range of a channel's values in it, relative to their size, that shows
-that the channel is not constant."""
+SAMPLED_ROWS = 64
+"""Rows of a sample that may show that no channel is near to constant."""
 
 
 class BatchNorm(nn.Module):
     r"""Batch normalization over the rows of each member, before the activation.
 
     .. math::
-        y = \gamma \, \frac{x - \mu}{\sqrt{\sigma^2 + \epsilon}} \,
-        \frac{\sigma^2}{\sigma^2 + \rho^2} + \beta
+        y = \gamma \, s \, \frac{x - \mu}{\sqrt{\sigma^2 + \epsilon}} + \beta, \qquad
+        s = \operatorname{clamp}\Big(\frac{\sigma^2 / \rho^2 - 1}{15}, 0, 1\Big)
 
-    The last fraction is 1 up to rounding, except for a constant channel, whose standard deviation
-    is less than the rounding error ρ that computing it makes. Such channels arise from nodes
-    without attributes. Without the fraction, x - μ is rounding error divided by sqrt(ε), which is
-    enlarged 316 times in every layer, forward and backward; weights follow it at random, and in
-    evaluation it is the difference between the present weights and those that μ was averaged
-    over. With it, a constant channel is β, in training and in evaluation.
+    The factor s is 0 for a constant channel, whose standard deviation is less than the rounding
+    error ρ that computing it may make, and 1 from 4ρ on. Constant channels arise from nodes without
+    attributes. Without the factor, x - μ is rounding error divided by sqrt(ε), that is, enlarged
+    316 times in every layer, forward and backward; weights follow it at random, and in evaluation
+    x - μ is the difference between the present weights and those that μ was averaged over. With
+    it, a constant channel is β, in training and in evaluation, and has no gradient.
 
-    Rows of padding take no part in the statistics and are zero afterwards.
+    Rows of padding take no part in the statistics and are zero afterwards. Of half precision,
+    statistics are computed in float32.
 
     Differs from the paper: it does not mention normalization; without it, 16-CLIP did not learn
     the paper's property tasks (see docs/paper.md).
@@ -92,23 +95,35 @@ class BatchNorm(nn.Module):
         Raises:
             InvalidGraphError: while training on a single row, which has no variance.
         """
+        unit = max(ROUNDING * torch.finfo(_wide(x.dtype)).eps, torch.finfo(x.dtype).eps)
+        narrow, x = x.dtype, x.to(_wide(x.dtype))
         if real is not None:
             # Not a product: infinity times zero is NaN, also in the backward pass.
             x = torch.where(real[:, :, None], x, 0)
+        return self._forward(x, moments, real, unit).to(narrow)
+
+    def _forward(
+        self,
+        x: MemberRows,
+        moments: Moments | None,
+        real: Bool[Tensor, "members rows"] | None,
+        unit: float,
+    ) -> MemberRows:
+        """Normalize rows in at least single precision; `unit` is their rounding error."""
         if moments is not None and self in moments:
-            return self._normalize(x, *moments[self], real)
+            return self._normalize(x, *moments[self], real, unit)
         if not self.training:
-            return self._normalize(x, *self.statistics(), real)
+            return self._normalize(x, *self.statistics(), real, unit)
         if x.shape[1] == 0:
             return x
-        if x.shape[1] == 1:
+        if x.shape[1] == 1 and real is None:
             raise InvalidGraphError(
                 "Batch normalization needs at least two rows while training. Got one graph (or "
                 "one node) in the batch. Use larger batches (drop_last=True in a loader), "
                 "model.eval(), or norm=None."
             )
-        if moments is None and real is None and self._suits_kernel(x):
-            self._track_weight()
+        if moments is None and real is None and self._suits_kernel(x, unit):
+            self.running_weight.lerp_(torch.ones_like(self.running_weight), self.momentum)
             return functional.batch_norm(
                 x[0],
                 self.running_mean[0],
@@ -122,19 +137,23 @@ class BatchNorm(nn.Module):
         mean, variance = self._measure(x, real)
         if moments is not None:
             moments[self] = (mean, variance)
-        return self._normalize(x, mean, variance, real)
+        return self._normalize(x, mean, variance, real, unit)
 
-    def _suits_kernel(self, x: MemberRows) -> bool:
+    def _suits_kernel(self, x: MemberRows, unit: float) -> bool:
         """Whether torch's own kernel, the fastest on the CPU, computes the same.
 
-        It has no members axis, and enlarges the rounding error of constant channels: there are
-        none if every channel varies in a sample of the rows.
+        It has no members axis, and no rule for constant channels. Two rows that differ by d show a
+        variance of at least d² / 2N over N rows.
         """
         if x.shape[0] > 1 or x.device.type != "cpu" or torch.compiler.is_compiling():
             return False
+        if x.dtype != self.weight.dtype:
+            return False
         sample = x[0, :: max(1, x.shape[1] // SAMPLED_ROWS)].detach()
         low, high = torch.aminmax(sample, dim=0)
-        return bool((high - low > VARIES * (1 + high.abs())).all())
+        rounding = unit * torch.maximum(low.abs(), high.abs()).clamp(min=1)
+        least_variance = (high - low).square() / (2 * x.shape[1])
+        return bool((least_variance > RAMP * rounding.square()).all())
 
     def _normalize(
         self,
@@ -142,36 +161,44 @@ class BatchNorm(nn.Module):
         mean: Float[Tensor, "members channels"],
         variance: Float[Tensor, "members channels"],
         real: Bool[Tensor, "members rows"] | None,
+        unit: float,
     ) -> MemberRows:
-        unit = min(torch.finfo(x.dtype).eps, torch.finfo(torch.float32).eps)
-        rounding = ROUNDING * unit * mean.abs().clamp(min=1)
-        varying = variance / (variance + rounding.square())
-        scale = self.weight * torch.rsqrt(variance + self.epsilon) * varying
-        rows = torch.addcmul((self.bias - mean * scale)[:, None], x, scale[:, None])
+        mean, variance = mean.to(x.dtype), variance.to(x.dtype)
+        weight, bias = self.weight.to(x.dtype), self.bias.to(x.dtype)
+        rounding = unit * mean.detach().abs().clamp(min=1)
+        varying = ((variance / rounding.square() - 1) / (RAMP - 1)).clamp(0, 1)
+        scale = weight * torch.rsqrt(variance + self.epsilon) * varying
+        rows = torch.addcmul((bias - mean * scale)[:, None], x, scale[:, None])
         return rows if real is None else torch.where(real[:, :, None], rows, 0)
 
     def _measure(
         self, x: MemberRows, real: Bool[Tensor, "members rows"] | None
     ) -> tuple[Float[Tensor, "members channels"], Float[Tensor, "members channels"]]:
-        """Mean and variance of the rows that are not padding, entered into the averages."""
+        """Mean and variance of the rows that are not padding, entered into the averages.
+
+        A member with fewer than two rows has no variance, and leaves its averages as they are.
+        """
         if real is None:
             variance, mean = torch.var_mean(x, dim=1, correction=0)
-            self._track(mean.detach(), variance.detach() * (x.shape[1] / (x.shape[1] - 1)))
-            return mean, variance
-        inside = real[:, :, None]
-        rows = inside.sum(1).to(x.dtype)
-        mean = x.sum(1) / rows.clamp(min=1)
-        centered = torch.where(inside, x - mean[:, None], 0)
-        variance = centered.square().sum(1) / rows.clamp(min=1)
-        self._track(mean.detach(), variance.detach() * (rows / (rows - 1).clamp(min=1)))
+            rows = torch.full_like(mean[:, :1], x.shape[1])
+        else:
+            inside = real[:, :, None]
+            rows = inside.sum(1).to(x.dtype)
+            mean = x.sum(1) / rows.clamp(min=1)
+            centered = torch.where(inside, x - mean[:, None], 0)
+            variance = centered.square().sum(1) / rows.clamp(min=1)
+        unbiased = variance.detach() * (rows / (rows - 1).clamp(min=1))
+        self._track(mean.detach(), unbiased, self.momentum * (rows > 1))
         return mean, variance
 
     @torch.no_grad()
-    def _track(self, mean: Tensor, unbiased_variance: Tensor) -> None:
-        self.running_mean.lerp_(mean, self.momentum)
-        self.running_var.lerp_(unbiased_variance, self.momentum)
-        self._track_weight()
+    def _track(self, mean: Tensor, unbiased_variance: Tensor, share: Tensor) -> None:
+        """Enter statistics into the averages, weighted by a share `[members, 1]`."""
+        averages = (self.running_mean, self.running_var, self.running_weight)
+        values = (mean, unbiased_variance, torch.ones_like(share))
+        for average, value in zip(averages, values, strict=True):
+            average.lerp_(value.to(average.dtype), share.to(average.dtype))
 
-    @torch.no_grad()
-    def _track_weight(self) -> None:
-        self.running_weight.mul_(1 - self.momentum).add_(self.momentum)
+
+def _wide(dtype: torch.dtype) -> torch.dtype:
+    return torch.promote_types(dtype, torch.float32)

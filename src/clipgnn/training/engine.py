@@ -126,8 +126,10 @@ class Engine:
             batch = self.assembler.batch(chosen, self.room)
         else:
             chosen = chosen[:, : int((chosen != self.assembler.padding).sum(1).max())]
-            padded = self.num_members > 1
-            batch = self.assembler.batch(chosen, self.assembler.room_for(chosen), padded=padded)
+            room = self.assembler.room_for(chosen)
+            # A single row has no variance: with a mask it is constant, without one an error.
+            padded = self.num_members > 1 or room < 2
+            batch = self.assembler.batch(chosen, room, padded=padded)
         counter = (self.epoch_number * 2 << 32) + self.step_number
         outputs = self._outputs(batch, counter)
         real = chosen != self.assembler.padding

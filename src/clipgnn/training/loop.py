@@ -139,10 +139,10 @@ def train_together(
             strict=True,
         )
     ]
-    return [_ended_where_diverged(history, recipe) for history in histories]
+    return [ended_where_diverged(history, recipe) for history in histories]
 
 
-def _ended_where_diverged(history: History, recipe: Recipe) -> History:
+def ended_where_diverged(history: History, recipe: Recipe) -> History:
     """The finite epochs of a history, and where it diverged if there are others."""
     curves = (history.train_loss, history.test_score, history.validation_score)
     finite = [next((i for i, v in enumerate(c) if not math.isfinite(v)), len(c)) for c in curves]
