@@ -8,7 +8,7 @@ from functools import partial
 import pytest
 from tests.experiments.fake_training import company, failing, fake_result, on_real_data, small_spec
 
-from clipgnn.experiments import run
+from clipgnn.experiments import jobs, run
 from clipgnn.experiments.executors.in_process import InProcessExecutor
 from clipgnn.experiments.executors.processes import ProcessExecutor
 from clipgnn.experiments.jobs import group_of, jobs_of
@@ -62,6 +62,20 @@ def test_a_job_is_a_whole_group_whatever_is_asked_for(together):
 def test_alone_is_alone():
     trials = small_spec(seeds=[0, 1]).trials()
     assert [job.trials for job in jobs_of(trials, together=False)] == [(own,) for own in trials]
+
+
+def test_a_group_is_built_once_however_many_of_its_trials_are_asked_for(monkeypatch):
+    built = []
+
+    def counted(trial, **options):
+        built.append(trial)
+        return group_of(trial, **options)
+
+    monkeypatch.setattr(jobs, "group_of", counted)
+    trials = small_spec(models=[{"model": "gin"}], datasets=["csl"], folds=1000).trials()
+    assert len(trials) == 2000
+    assert [len(job.trials) for job in jobs_of(trials, together=False)] == [1000, 1000]
+    assert len(built) == 2
 
 
 @pytest.mark.parametrize("together", [False, True])

@@ -1,6 +1,6 @@
 """Tensors that are not a batch of graphs, or not one that the model can read.
 
-Each has an error of its own, which says what must hold, what was got, and how to mend it.
+Each has an error of its own, which states the requirement, the received value and the fix.
 """
 
 import importlib.util

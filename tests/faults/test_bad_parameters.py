@@ -3,6 +3,7 @@
 import inspect
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from tests.faults.refusals import assert_refused, good, plain_model
@@ -41,7 +42,11 @@ def test_every_parameter_is_here() -> None:
 
 @pytest.mark.parametrize(
     ("name", "rule", "value"),
-    [(name, rule, value) for name, (rule, values) in WRONG.items() for value in values],
+    [
+        (name, rule, value)
+        for name, (rule, values) in WRONG.items()
+        for value in [*values, np.array([0, 1]), np.array(["all"])]
+    ],
 )
 def test_wrong_values(name: str, rule: str, value: Any) -> None:
     parameters = {"in_channels": 2, "out_channels": 3, name: value}

@@ -1,9 +1,11 @@
 """The long campaigns work: with a tiny budget each, and what they compare can differ."""
 
+import random
 import sqlite3
 import subprocess
 import sys
-from contextlib import closing
+import time
+from contextlib import closing, nullcontext
 
 import pytest
 from tests.experiments.fake_training import fake, small_spec
@@ -60,6 +62,41 @@ def test_a_changed_curve_and_a_claim_that_is_left_are_seen(tmp_path):
         raw.commit()
     with pytest.raises(runs.DisturbedError, match="1 claims are left"):
         runs.check(store, right)
+
+
+CHILD = "import time; time.sleep(60)"
+PARENT = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {CHILD!r}])"
+
+
+@linux
+@pytest.mark.parametrize("executor", ["in-process", "processes", "ray"])
+def test_a_process_that_is_left_after_a_kill_is_a_failure(tmp_path, monkeypatch, executor):
+    monkeypatch.setattr(runs, "ORPHAN_SECONDS", 0.2)
+    messages = tmp_path / "messages"
+    messages.touch()
+    running = runs.Running(
+        subprocess.Popen([sys.executable, "-c", PARENT]), messages, tmp_path / "none", executor
+    )
+    while not (children := runs.descendants(running.process.pid)):
+        time.sleep(0.01)
+    expected = pytest.raises(runs.DisturbedError, match=r"1 processes were left 0\.2 s after")
+    with nullcontext() if executor == "ray" else expected:
+        running.kill()
+    assert not messages.exists()
+    assert [runs.descendants(child) for child in children] == [[]]
+    assert all(runs._started(child) is None for child in children)
+
+
+@linux
+def test_processes_that_are_left_are_failures_of_the_campaign(tmp_path, monkeypatch):
+    def leave(*arguments):
+        raise runs.DisturbedError("1 processes were left")
+
+    monkeypatch.setattr(kills, "kill_once", leave)
+    tally = kills.Tally("processes", "alone")
+    kills.disturb(tmp_path, tally, runs.Reference({}, 0.0, 0.0), 5, random.Random(0))
+    assert len(tally.failures) == kills.MOST_FAILURES + 1
+    assert "1 processes were left" in kills.as_markdown([tally], 1.0, 0)
 
 
 @linux

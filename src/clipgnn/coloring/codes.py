@@ -33,7 +33,7 @@ class ColorCode:
     num_colors: int
 
     def __post_init__(self) -> None:
-        if self.name not in _NAMES:
+        if not isinstance(self.name, str) or self.name not in _NAMES:
             raise InvalidParameterError(
                 f"color_code must be one of {', '.join(map(repr, _NAMES))}. "
                 f"Got {self.name!r} instead.{suggestion(str(self.name), _NAMES)}"

@@ -67,11 +67,13 @@ def jobs_of(trials: Iterable[Trial], *, together: bool) -> list[Job]:
         trials: the trials.
         together: as for `group_of`.
     """
-    jobs: dict[str, Job] = {}
+    jobs: list[Job] = []
+    grouped: set[str] = set()
     for trial in trials:
-        group = group_of(trial, together=together)
-        jobs.setdefault(group[0].identity, Job(group))
-    return list(jobs.values())
+        if trial.identity not in grouped:
+            jobs.append(Job(group_of(trial, together=together)))
+            grouped.update(member.identity for member in jobs[-1].trials)
+    return jobs
 
 
 def attempt(work: Work, job: Job) -> Outcome:

@@ -41,13 +41,14 @@ class CLIPConfig:
             self._check_integer(name, least=0)
         for name in ("num_colors", "num_members"):
             self._check_integer(name, least=1)
-        if self.num_colorings != "all":
+        # A comparison with an array has no truth value, so types come first.
+        if not (isinstance(self.num_colorings, str) and self.num_colorings == "all"):
             self._check_integer("num_colorings", least=0, or_else='or "all"')
             if self.num_colorings > MOST_SAMPLED:
                 raise self._error("num_colorings", f'at most {MOST_SAMPLED:,} or "all"')
         if self.colorings_at_once is not None:
             self._check_integer("colorings_at_once", least=1, or_else="or None")
-        if self.norm not in ("batch", None):
+        if self.norm is not None and not (isinstance(self.norm, str) and self.norm == "batch"):
             raise self._error("norm", '"batch" or None')
         if not isinstance(self.dropout, int | float) or not 0 <= self.dropout < 1:
             raise self._error("dropout", "a number from 0 to under 1")

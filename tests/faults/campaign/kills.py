@@ -60,7 +60,7 @@ def spread(kills: int) -> Iterator[tuple[str, str, int]]:
 def disturb(
     folder: Path, tally: Tally, right: Reference, kills: int, random_numbers: random.Random
 ) -> None:
-    """Kill runs on one executor so many times, in several stores, and compare each in the end."""
+    """Kill runs on one executor this many times, in several stores, and compare each store."""
     while (left := kills - sum(tally.kills.values())) > 0:
         store = folder / f"{tally.experiment}-{tally.executor}-{tally.stores}.sqlite"
         tally.stores += 1
@@ -105,7 +105,7 @@ def kill_once(
 
 
 def campaign(folder: Path, kills: int, seed: int, lanes: int = 2) -> tuple[list[Tally], float]:
-    """The whole campaign, so many at a time."""
+    """The whole campaign, with `lanes` runs at a time."""
     began = time.monotonic()
     shares = list(spread(kills))
     references = {name: reference(folder, name) for name in {name for _, name, _ in shares}}

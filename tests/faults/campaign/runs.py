@@ -37,9 +37,12 @@ SPECS: Mapping[str, str] = {
 LIMIT = 240.0
 """Seconds after which an undisturbed run must have come to its end."""
 
+ORPHAN_SECONDS = 10.0
+"""Seconds that the processes of a run have for ending after the run was killed."""
+
 
 class DisturbedError(AssertionError):
-    """A run that was disturbed did not come to the results of the reference."""
+    """A disturbed run left processes, or did not come to the results of the reference."""
 
 
 def available(executor: str, experiment: str) -> bool:
@@ -56,10 +59,11 @@ class Running:
     process: subprocess.Popen[bytes]
     messages: Path
     temporary: Path
+    executor: str
     began: float = field(default_factory=time.monotonic)
 
     def ended_within(self, seconds: float) -> bool:
-        """Wait so long for its end.
+        """Whether it ends within this time.
 
         Raises:
             DisturbedError: if it ended with neither a whole nor an incomplete table.
@@ -88,18 +92,31 @@ class Running:
         return found
 
     def kill(self) -> None:
-        """End it at once, as a power cut does; what it has begun must end too, or is ended."""
+        """End it at once, as a power cut does; the processes that it has begun must end too.
+
+        Those of Ray are not those of clipgnn: the ones that are left are ended without an error.
+
+        Raises:
+            DisturbedError: if others are left after `ORPHAN_SECONDS`; they are ended first.
+        """
         family = {process: _started(process) for process in descendants(self.process.pid)}
         self.process.kill()
         self.process.wait()
-        end = time.monotonic() + 10
+        end = time.monotonic() + ORPHAN_SECONDS
+        orphans: dict[int, str] = {}
         while left := [process for process, at in family.items() if at == _started(process)]:
             if time.monotonic() > end:
                 for process in left:
+                    orphans.setdefault(process, _command_line(process))
                     kill(process)
             time.sleep(0.05)
         shutil.rmtree(self.temporary, ignore_errors=True)
         self.messages.unlink()
+        if orphans and self.executor != "ray":
+            lines = "; ".join(line[:200] for line in orphans.values())
+            raise DisturbedError(
+                f"{len(orphans)} processes were left {ORPHAN_SECONDS:g} s after their run: {lines}"
+            )
 
 
 def begin(folder: Path, experiment: str, store: Path, executor: str) -> Running:
@@ -124,7 +141,7 @@ def begin(folder: Path, experiment: str, store: Path, executor: str) -> Running:
             stdout=output,
             stderr=subprocess.STDOUT,
         )
-    return Running(process, messages, temporary)
+    return Running(process, messages, temporary, executor)
 
 
 def finish(folder: Path, experiment: str, store: Path, executor: str) -> float:

@@ -311,7 +311,7 @@ class Soak:
 
 
 def soak(folder: Path, seconds: float, seed: int, *, processes: bool = True) -> Report:
-    """Use everything for so long; temporary files of this process go into the folder too."""
+    """Use everything for this many seconds; temporary files of this process go into the folder."""
     before = tempfile.tempdir
     tempfile.tempdir = str(folder)
     threads = torch.get_num_threads()

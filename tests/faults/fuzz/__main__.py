@@ -3,7 +3,8 @@
 One process of pytest for each file of this folder, as many at a time as there are cores. Counts
 go to FILE, as Markdown or, if its name ends in `.json`, as JSON with the defects that were found.
 The seed is printed, and the same seed gives the same inputs. Status 0 means that no defect was
-found and that every test came to its end.
+found, that every test came to its end with at least as many inputs as were asked for, and that
+every entry point accepted at least one input, whose result was checked.
 """
 
 import argparse
@@ -18,6 +19,8 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
+
+from tests.faults.fuzz.oracle import SHARES
 
 FOLDER = Path(__file__).parent
 ROOT = FOLDER.parents[2]
@@ -62,6 +65,19 @@ def merged(reports: Sequence[dict[str, Any]], seed: int) -> dict[str, Any]:
     }
 
 
+def shortfalls(report: dict[str, Any], examples: int) -> list[str]:
+    """What the run did not test: inputs that are missing, entry points that accepted nothing."""
+    entries = sorted(SHARES.keys() | report["inputs"].keys())
+    found = [
+        f"{entry}: no input was accepted and checked"
+        for entry in entries
+        if not report["inputs"].get(entry, {}).get("accepted")
+    ]
+    if report["total"] < examples:
+        found.append(f"{report['total']:,} inputs, fewer than the {examples:,} asked for")
+    return found
+
+
 def as_markdown(report: dict[str, Any]) -> str:
     lines = [
         f"{report['total']:,} inputs, seed {report['seed']}, {len(report['defects'])} defects.",
@@ -96,7 +112,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.output is not None:
         is_json = options.output.suffix == ".json"
         options.output.write_text(json.dumps(report, indent=2) + "\n" if is_json else text)
-    return 1 if report["defects"] else 0
+    missing = shortfalls(report, options.examples)
+    for text in missing:
+        print(f"Shortfall: {text}.")
+    return 1 if report["defects"] or missing else 0
 
 
 if __name__ == "__main__":

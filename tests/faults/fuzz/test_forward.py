@@ -1,5 +1,6 @@
 """CLIP on tensors that may be anything: refused, or what the equations say, in plain loops."""
 
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -68,6 +69,10 @@ def calls(draw: st.DrawFn) -> tuple[str, dict[str, Any]]:
     if name != "no colors" and draw(st.booleans()):
         arguments["colorings"] = torch.randint(COLORS, (2, nodes), generator=generator)
     arguments["generator"] = torch.Generator().manual_seed(seed)
+    arguments["num_colorings"] = None
+    if arguments["colorings"] is None and draw(st.booleans()):
+        valid = [0] if name == "no colors" else [1, 24, 30, "all", np.int64(24)]
+        arguments["num_colorings"] = draw(st.sampled_from(valid))
     for _ in range(draw(st.sampled_from([0, 0, 1, 1, 1, 2]))):
         argument = draw(st.sampled_from(sorted(arguments)))
         value = draw(almost(arguments[argument]))
@@ -80,6 +85,21 @@ def _array(values: Tensor | None) -> Any:
     if values is None:
         return None
     return np.asarray(values.detach().tolist(), dtype=np.float64).reshape(tuple(values.shape))
+
+
+def _colorings_wanted(configured: Any, arguments: dict[str, Any]) -> Any:
+    """The number of colorings of a call that was accepted."""
+    given = arguments.get("num_colorings")
+    return configured if given is None else given
+
+
+def is_number_of_colorings(value: Any, *, colors: bool) -> bool:
+    """Can a model that was built with or without colors use this many colorings?"""
+    if isinstance(value, str):
+        return colors and value == "all"
+    if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer):
+        return False
+    return 1 <= value <= 10_000_000 if colors else value == 0
 
 
 def expected(name: str, arguments: dict[str, Any]) -> list[np.ndarray[Any, Any]] | None:
@@ -101,13 +121,13 @@ def expected(name: str, arguments: dict[str, Any]) -> list[np.ndarray[Any, Any]]
     colorings: Any = None
     if arguments["colorings"] is not None:
         colorings = np.array(arguments["colorings"].tolist(), dtype=np.int64)
-    elif config.num_colorings != 0:
+    elif (wanted := _colorings_wanted(config.num_colorings, arguments)) != 0:
         colorings = "all"
         number = [
             sum(1 for _ in colorings_of(graphs.one(graph).x)) if graph in batch else 1
             for graph in range(graphs.num_graphs)
         ]
-        if config.num_colorings != "all" and max(number) > config.num_colorings:
+        if wanted != "all" and max(number) > wanted:
             return None
     outputs = []
     for member in range(config.num_members):
@@ -142,6 +162,9 @@ def test_forward(case: tuple[str, dict[str, Any]]) -> None:
 
     def check(output: Tensor) -> None:
         assert bool(torch.isfinite(output).all())
+        number = arguments["num_colorings"]
+        assert number is None or is_number_of_colorings(number, colors=name != "no colors")
+        assert number is None or arguments["colorings"] is None
         wanted = expected(name, arguments)
         if wanted is None:
             assert output.shape[-1] == OUT
@@ -152,6 +175,36 @@ def test_forward(case: tuple[str, dict[str, Any]]) -> None:
             np.testing.assert_allclose(own, right, rtol=1e-9, atol=1e-9)
 
     judge("CLIP.forward", case, lambda: model_of(name)(**arguments), check)
+
+
+@budget("CLIP.num_colorings")
+@given(
+    st.sampled_from(["no colors", "several", "all"]),
+    st.one_of(
+        st.sampled_from([0, 1, 24, 10**7, 10**7 + 1, "all", "ALL", np.int32(2), np.uint8(0)]),
+        st.integers(-2, 2**24),
+        almost(None),
+    ),
+)
+def test_setting_the_number_of_colorings(name: str, value: Any) -> None:
+    before = model_of(name)
+    model = CLIP.from_config(before.config)
+    colors = name != "no colors"
+
+    def assign() -> None:
+        model.num_colorings = value
+
+    def check(_: None) -> None:
+        assert is_number_of_colorings(value, colors=colors)
+        assert model.num_colorings == value
+        assert type(model.num_colorings) in (int, str)
+        assert replace(model.config, num_colorings=before.num_colorings) == before.config
+
+    judge("CLIP.num_colorings", (name, value), assign, check)
+    if not is_number_of_colorings(value, colors=colors):
+        assert model.config == before.config, "what is refused changes nothing"
+    else:
+        assert model.num_colorings == value, f"nothing is wrong with {value!r}"
 
 
 def test_the_reference_sees_a_wrong_edge() -> None:

@@ -60,6 +60,39 @@ def test_shares_are_shares():
     assert sum(oracle.SHARES.values()) == pytest.approx(1.0)
 
 
+def counted(**changes):
+    inputs = {entry: {"accepted": 1, "refused": 9} for entry in oracle.SHARES}
+    inputs.update(changes)
+    return runner.merged([{"inputs": inputs, "defects": {}}], seed=1)
+
+
+def test_what_a_run_did_not_test_is_a_shortfall():
+    total = 10 * len(oracle.SHARES)
+    assert runner.shortfalls(counted(), total) == []
+    assert runner.shortfalls(counted(), total + 1) == [
+        f"{total} inputs, fewer than the {total + 1} asked for"
+    ]
+    text = "train: no input was accepted and checked"
+    assert runner.shortfalls(counted(train={"refused": 10}), total) == [text]
+    missing = counted()
+    del missing["inputs"]["train"]
+    assert runner.shortfalls(missing, total) == [text]
+
+
+@pytest.mark.parametrize("report", [counted(), counted(train={"refused": 10}), counted(train={})])
+def test_a_run_with_a_shortfall_fails(monkeypatch, report):
+    monkeypatch.setattr(runner, "run_file", lambda name, *rest: {"inputs": {}, "defects": {}})
+    monkeypatch.setattr(runner, "merged", lambda reports, seed: report)
+    whole = report["inputs"]["train"].get("accepted") == 1
+    assert runner.main(["--examples", "10", "--seed", "1", "--jobs", "1"]) == (0 if whole else 1)
+
+
+@pytest.mark.parametrize("total", [1, 999, 2000, 12345])
+def test_the_budgets_come_to_the_total(monkeypatch, total):
+    monkeypatch.setattr(oracle, "_EXAMPLES", str(total))
+    assert sum(oracle.budget(entry).max_examples for entry in oracle.SHARES) >= total
+
+
 def test_the_runner_knows_every_file():
     assert {path.stem for path in runner.FOLDER.glob("test_*.py")} == {
         f"test_{name}" for name in runner.NAMES
