@@ -5,9 +5,11 @@ import shutil
 import sqlite3
 from contextlib import closing
 from dataclasses import replace
+from functools import partial
 
 import pytest
-from tests.experiments.fake_training import fake, small_spec
+from tests.experiments.fake_training import diverging, small_spec
+from tests.faults.command import experiment
 
 from clipgnn.errors import ClipGNNError, StoreError
 from clipgnn.experiments.checksums import checksum
@@ -15,7 +17,7 @@ from clipgnn.experiments.evaluation import evaluate
 from clipgnn.experiments.executors.in_process import InProcessExecutor
 from clipgnn.experiments.reading import parse_spec
 from clipgnn.experiments.repair import repair
-from clipgnn.experiments.rows import COLUMNS, verified
+from clipgnn.experiments.rows import COLUMNS
 from clipgnn.experiments.run import run_experiment
 from clipgnn.experiments.spec import Overrides
 from clipgnn.experiments.store import Store
@@ -23,14 +25,19 @@ from clipgnn.report import make_table, provenance, render_csv
 
 SPEC = Overrides(datasets=["csl"], where={"num_layers": (2,)})(small_spec())
 TRIAL = SPEC.trials()[3]
+DIVERGED = SPEC.trials()[5]
 NAMED = "clip on csl (hidden_channels 16, num_colorings 0, num_layers 2, batch 32), fold 3"
+
+train = partial(diverging, bad={DIVERGED.identity})
 
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory):
     path = tmp_path_factory.mktemp("finished") / "small.sqlite"
     with Store(path, create=True) as store:
-        run_experiment(SPEC, store, InProcessExecutor(fake), command="clipgnn experiment run small")
+        run_experiment(
+            SPEC, store, InProcessExecutor(train), command="clipgnn experiment run small"
+        )
     return path
 
 
@@ -45,10 +52,9 @@ def table_of(path):
         [plan] = store.plans()
         spec = replace(parse_spec(plan.content, plan.name, str(path)), data=plan.data)
         results = store.results()
-        verified(store._database, "attempts")
         store.claimed()
-        table = make_table(spec, evaluate(spec, results), "gin", provenance(spec, store, results))
-        return render_csv(table)
+        cells = evaluate(spec, results, diverged=store.diverged())
+        return render_csv(make_table(spec, cells, "gin", provenance(spec, store, results)))
 
 
 def change(path, statement, *values):
@@ -136,7 +142,7 @@ def test_damage_is_named_and_can_be_repaired(path):
     change(path, "UPDATE results SET seconds = 0.75 WHERE trial = ?", TRIAL.identity)
     for reading in (
         table_of,
-        lambda path: run_experiment(SPEC, Store(path), InProcessExecutor(fake)),
+        lambda path: run_experiment(SPEC, Store(path), InProcessExecutor(train)),
     ):
         with pytest.raises(StoreError, match="the result of trial") as caught:
             reading(path)
@@ -146,14 +152,41 @@ def test_damage_is_named_and_can_be_repaired(path):
     [damage] = repair(path)
     assert damage.what == f"the result of trial {TRIAL.identity} ({NAMED})"
     with Store(path) as store:
-        assert len(store.results()) == 7
-        progress = run_experiment(SPEC, store, InProcessExecutor(fake), command="")
-        assert (progress.reused, progress.finished) == (7, 8)
+        assert len(store.results()) == 6
+        progress = run_experiment(SPEC, store, InProcessExecutor(train), command="")
+        assert (progress.reused, progress.finished, progress.diverged) == (6, 7, 1)
         [first, _] = store.plans()
     assert first.command == "clipgnn experiment run small"
     change(path, "DELETE FROM plans WHERE number = 2")
     assert table_of(path) == expected
     assert repair(path) == []
+
+
+@pytest.mark.parametrize("outcome", ["succeeded", "lost", "failed"])
+def test_another_outcome_of_a_diverged_trial_is_refused(path, outcome):
+    change(path, "UPDATE attempts SET outcome = ? WHERE outcome = 'diverged'", outcome)
+    for reading in (
+        table_of,
+        lambda path: experiment("report", "small", "--store", str(path)),
+        lambda path: experiment("status", "small", "--store", str(path)),
+    ):
+        with pytest.raises(ClipGNNError, match=r"attempt \d of trial .* its checksum does not"):
+            reading(path)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE results SET test_score = x'01' || substr(test_score, 2)",
+        "UPDATE trials SET content = replace(content, '\"fold\":3', '\"fold\":2')",
+    ],
+)
+def test_the_status_of_a_damaged_store_is_refused(path, statement):
+    arguments = ("status", "small", "--store", str(path))
+    assert "7 of 8 trials finished, 0 running, 0 failed, 1 diverged" in experiment(*arguments)
+    change(path, statement)
+    with pytest.raises(ClipGNNError, match="is damaged"):
+        experiment(*arguments)
 
 
 def test_a_trial_whose_identity_is_not_the_hash_of_its_content(path):
@@ -162,7 +195,7 @@ def test_a_trial_whose_identity_is_not_the_hash_of_its_content(path):
         table_of(path)
     assert len(repair(path)) == 1
     with Store(path) as store:
-        assert len(store.results()) == 7
+        assert len(store.results()) == 6
 
 
 def test_a_damaged_environment_keeps_its_results(path):
@@ -177,7 +210,7 @@ def test_a_result_without_its_environment(path):
     change(path, "DELETE FROM environments")
     with pytest.raises(StoreError, match="its environment 1 is missing"):
         table_of(path)
-    assert len(repair(path)) == 8
+    assert len(repair(path)) == 7
     assert "unknown (environment 1 was damaged)" in table_of(path)
 
 
@@ -246,7 +279,7 @@ def test_a_damaged_session_delays_nobody(path):
     change(path, "INSERT INTO claims SELECT ?, identity, 'now' FROM sessions", TRIAL.identity)
     with Store(path) as store:
         assert store.claimed() == {}
-        assert run_experiment(SPEC, store, InProcessExecutor(fake)).finished == 8
+        assert run_experiment(SPEC, store, InProcessExecutor(train)).finished == 7
 
 
 def test_an_error_with_bytes_of_a_file_name_is_recorded(path):

@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from time import time
 from types import TracebackType
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -80,6 +81,7 @@ class Store:
         self.path = path
         self._database = Database(path, create=create, patience=patience, check=check)
         self._heartbeats = Heartbeats()
+        self._attempts: list[tuple[Any, ...]] = []  # those that were read and verified
 
     def __enter__(self) -> "Store":
         return self
@@ -311,11 +313,12 @@ class Store:
 
     def _unsuccessful(self, outcome: str) -> dict[str, Failure]:
         """Trials without a result whose last attempt, lost ones aside, had this outcome."""
-        rows = verified(
-            self._database,
-            "attempts",
-            "outcome IN ('failed', 'diverged') AND trial NOT IN (SELECT trial FROM results)",
-        )
+        finished = self.finished()
+        rows = [
+            row
+            for row in self._verified_attempts()
+            if row[3] in ("failed", "diverged") and row[1] not in finished
+        ]
         attempts = Counter(trial for _, trial, *_ in rows)
         last = {trial: (own, error, trace) for _, trial, _, own, _, error, trace in rows}
         return {
@@ -323,6 +326,21 @@ class Store:
             for trial, (own, error, trace) in last.items()
             if own == outcome
         }
+
+    def _verified_attempts(self) -> list[tuple[Any, ...]]:
+        """All attempts in their order.
+
+        This is called for every job. Attempts that were read before are therefore not verified
+        again, unless `repair` deleted some or a transaction that added some was rolled back.
+        """
+        last = self._attempts[-1:]
+        number = last[0][0] if last else 0
+        [(before,)] = self._database.read("SELECT count(*) FROM attempts WHERE number < ?", number)
+        rows = verified(self._database, "attempts", f"number >= {number}")
+        if last and (rows[:1] != last or before != len(self._attempts) - 1):
+            before, rows = 0, verified(self._database, "attempts")
+        self._attempts[before:] = rows
+        return self._attempts
 
     def _attempted(
         self, session: str, trial: str, outcome: str, error: str | None, trace: str | None
