@@ -281,23 +281,43 @@ def test_a_report_of_the_wrong_protocol(call):
 
 
 def test_repair(call):
+    store = Path("runs/small.sqlite")
     assert call(*RUN)[0] == 0
-    with closing(sqlite3.connect("runs/small.sqlite")) as raw:
-        raw.execute("UPDATE results SET finished = '2001' WHERE rowid = 3")
-        raw.commit()
-    for command in (("report", "small"), RUN):
+    change(store, "UPDATE results SET finished = '2001' WHERE rowid = 3")
+    for command in (("report", "small"), ("status", "small"), RUN):
         status, output, errors = call(*command)
         assert (status, output) == (2, "")
-        assert "`clipgnn experiment repair runs/small.sqlite`" in errors
+        assert f"`clipgnn experiment repair small --store {store}`" in errors
         assert errors.count("\n") == 1
-    status, output, _ = call("repair", "runs/small.sqlite")
+    status, output, _ = call("repair", "small")
     assert status == 0
-    assert output.startswith("Deleted the result of trial ")
-    assert output.endswith("1 damaged entries in runs/small.sqlite.\n")
+    lines = output.splitlines()
+    assert len(lines) == 2
+    assert lines[0].startswith("Deleted the result of trial ")
+    assert lines[1] == f"1 entry of {store} deleted, 0 kept; the next run measures what is missing."
     status, _, messages = call(*RUN)
     assert status == 0
     assert "47 of 48 trials" in messages
-    assert call("repair", "nowhere.sqlite")[2].startswith("clipgnn: There is no store")
+    assert call("repair", "small")[1] == f"No damaged entries in {store}; indexes rebuilt.\n"
+    store.rename("my store.sqlite")
+    change("my store.sqlite", "DELETE FROM environments")
+    errors = call("report", "small", "--store", "my store.sqlite")[2]
+    assert "`clipgnn experiment repair 'my store' --store 'my store.sqlite'`" in errors
+    _, output, _ = call("repair", "small", "--store", "my store.sqlite")
+    *lines, last = output.splitlines()
+    assert len(lines) == 48
+    assert all(line.startswith("Kept the result of trial ") for line in lines)
+    assert all(line.endswith(": its environment 1 is missing.") for line in lines)
+    assert last.startswith("0 entries of my store.sqlite deleted, 48 kept")
+    status, output, errors = call("repair", "small")
+    assert (status, output) == (2, "")
+    assert "no store runs/small.sqlite. Run `clipgnn experiment run small` first" in errors
+
+
+def change(path, statement):
+    with closing(sqlite3.connect(path)) as raw:
+        raw.execute(statement)
+        raw.commit()
 
 
 def test_a_bar_on_a_terminal():

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clipgnn.experiments.checksums import json_object
+from clipgnn.experiments.claims import all_claimants
 from clipgnn.experiments.database import Database
 from clipgnn.experiments.rows import COLUMNS, insert, next_number, verified
 from clipgnn.experiments.sessions import Claimant, Heartbeats, Session
@@ -360,23 +361,7 @@ class Store:
 
     def _claimants(self) -> list[Claimant]:
         """All sessions that have claimed trials."""
-        rows = self._database.read(
-            "SELECT claims.session, trial, machine, process, started, signed "
-            "FROM claims LEFT JOIN sessions ON sessions.identity = claims.session"
-        )
-        trials: dict[Session, set[str]] = {}
-        signed: dict[Session, float] = {}
-        for identity, trial, machine, process, started, at in rows:
-            if not isinstance(process, int) or not isinstance(at, float):
-                # Damaged, or without its session: as old as can be, so that nobody waits for it.
-                machine, process, started, at = "unknown", 0, "unknown", 0.0
-            session = Session(str(identity), str(machine), process, str(started))
-            trials.setdefault(session, set()).add(trial)
-            signed[session] = at
-        return [
-            Claimant(session, frozenset(own), self._heartbeats.silence(session, signed[session]))
-            for session, own in trials.items()
-        ]
+        return all_claimants(self._database, self._heartbeats)
 
     def _release(self, claimant: Claimant, reason: str) -> None:
         session = claimant.session.identity
