@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from rich.console import Console
+from rich.text import Text
 from tests.experiments.fake_training import (
     REASON,
     SMALL,
@@ -21,6 +22,7 @@ from tests.experiments.fake_training import (
 
 from clipgnn import cli
 from clipgnn.commands.progress import ProgressDisplay
+from clipgnn.commands.terminal import terminal
 from clipgnn.errors import DatasetNotFoundError
 from clipgnn.experiments import data, trial
 from clipgnn.experiments.run import Progress
@@ -320,8 +322,55 @@ def change(path, statement):
         raw.commit()
 
 
+@pytest.mark.parametrize("work", [failing, diverging])
+def test_messages_are_not_broken_into_lines(call, monkeypatch, work):
+    monkeypatch.setenv("COLUMNS", "40")
+    bad = small_spec().trials()[7].identity
+    monkeypatch.setattr(
+        trial, "run_trials", lambda trials, device, deterministic: work(trials, bad=bad)
+    )
+    _, _, messages = call(*RUN, "--datasets", "connectivity")
+    starts = ("small: ", "failed: clip on", "1 of 32 trials ")
+    assert all(line.startswith(starts) for line in messages.splitlines())
+
+
+def test_the_message_of_a_stopped_run_is_one_line(call, monkeypatch):
+    def stop(trials, device, deterministic):
+        raise KeyboardInterrupt
+
+    monkeypatch.setenv("COLUMNS", "40")
+    monkeypatch.setattr(trial, "run_trials", stop)
+    status, _, messages = call(*RUN)
+    assert status == 130
+    assert messages.endswith(
+        "Stopped. What is finished is in runs/small.sqlite; the same command goes on.\n"
+    )
+
+
+def test_tables_fit_a_narrow_terminal(call, monkeypatch):
+    assert call(*RUN)[0] == 0
+    monkeypatch.setenv("COLUMNS", "40")
+    lines = call("report", "small")[1].splitlines() + call("status", "small")[1].splitlines()[1:]
+    assert max(map(len, lines)) <= 40
+
+
+def test_a_bar_fits_a_narrow_terminal(monkeypatch, capsys):
+    monkeypatch.setenv("COLUMNS", "40")
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("TERM", "xterm")
+    console = terminal()
+    assert console.is_terminal
+    with ProgressDisplay("a name of forty characters and some more", console) as display:
+        display.tell(Progress(total=10, finished=4, failed=0, reused=4))
+    lines = Text.from_ansi(capsys.readouterr().out.replace("\r", "\n")).plain.splitlines()
+    assert any("4/10" in line or "…" in line for line in lines)
+    assert max(map(len, lines)) <= 40
+
+
 def test_a_bar_on_a_terminal():
-    console = Console(force_terminal=True, width=100, record=True, file=StringIO())
+    console = Console(
+        force_terminal=True, width=100, record=True, file=StringIO(), markup=False, emoji=False
+    )
     with ProgressDisplay("small", console) as display:
         display.tell(Progress(total=10, finished=4, failed=0, reused=4))
         display.tell(Progress(10, 5, 1, 4, last_failure="[trial] went wrong"))

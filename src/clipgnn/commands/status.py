@@ -34,8 +34,6 @@ def show_status(spec: Spec, store: Store, console: Console, *, traceback: bool =
     console.print(
         f"{spec.name} in {one_line(str(store.path))}: {done} of {len(trials)} trials finished, "
         f"{running} running, {len(failed)} failed, {len(diverged)} diverged",
-        markup=False,
-        soft_wrap=True,
     )
     table = Table(box=box.SIMPLE)
     table.add_column("model")
@@ -50,16 +48,16 @@ def show_status(spec: Spec, store: Store, console: Console, *, traceback: bool =
             for cell in (cells.get((row.name, dataset)) for dataset in spec.datasets)
         ]
         table.add_row(Text(row.name), *counts)
-    console.print(table)
+    console.print(table, soft_wrap=False)
     unsuccessful = [*failed.values(), *diverged.values()]
     for error, count in Counter(failure.error for failure in unsuccessful).most_common():
-        console.print(f"{count} × {one_line(error)}", style="red", markup=False, soft_wrap=True)
+        console.print(f"{count} × {one_line(error)}", style="red")
     if traceback:
         for identity, failure in failed.items():
             attempts = f"{failure.attempts} attempt{'s' * (failure.attempts > 1)}"
-            console.print(f"\n{trials[identity]}, {attempts}:", markup=False, soft_wrap=True)
+            console.print(f"\n{trials[identity]}, {attempts}:")
             for line in failure.traceback.split("\n"):
-                console.print(one_line(line), markup=False, soft_wrap=True)
+                console.print(one_line(line))
 
 
 def _among(trials: Mapping[str, Trial], found: Mapping[str, Failure]) -> dict[str, Failure]:
