@@ -299,7 +299,7 @@ def _value(text: str) -> Value:
 def _check_protocol(protocol: str | None) -> None:
     if protocol is not None and protocol not in PROTOCOLS:
         raise InvalidParameterError(
-            f"--protocol must be of {', '.join(PROTOCOLS)}. Got {protocol!r}."
+            f"--protocol must be one of {', '.join(PROTOCOLS)}. Got {protocol!r}."
             f"{suggestion(protocol, PROTOCOLS)}"
         )
 
@@ -349,7 +349,7 @@ def _plain(name: str) -> str:
 
 @contextmanager
 def _termination_as_interrupt() -> Iterator[None]:
-    """A polite request to end is treated as Ctrl-C is."""
+    """Treat the signal SIGTERM like Ctrl-C."""
 
     def interrupt(number: int, frame: FrameType | None) -> None:
         raise KeyboardInterrupt
