@@ -126,11 +126,41 @@ def test_replaced_data_are_measured_again(call, monkeypatch):
     assert "16 of 16 trials finished" in call("status", "small")[1]
     assert "Trials: 16 of 16 finished" in call("report", "small")[1]
     monkeypatch.setattr(trial, "run_trials", lambda trials, device, deterministic: 1 / 0)
-    status, text, _ = call(*csl)
+    status, text, messages = call(*csl)
     assert status == 1
+    assert (
+        f"csl has changed since the last run ({fake_fingerprint('csl')} → new csl); 16 results on "
+        "the old data are kept and not used."
+    ) in messages
     assert "Trials: 0 of 16 finished" in text
     assert "Data: csl new csl (" in text
     assert "0 of 16 trials finished" in call("status", "small")[1]
+
+
+def test_only_commands_on_the_same_data_are_listed(call, monkeypatch):
+    old = "run small --executor in-process --device cpu --datasets csl"
+    both = "run small --executor in-process --device cpu`"
+    assert call(*RUN, "--datasets", "csl")[0] == 0
+    changed = {"csl": "new"}
+    monkeypatch.setattr(data, "fingerprint_of", lambda name: changed.get(name, name))
+    status, text, messages = call(*RUN, "--format", "markdown")
+    assert status == 0
+    assert "csl has changed since the last run" in messages
+    assert "connectivity has changed" not in messages
+    assert old not in text
+    _, text, messages = call(*RUN)
+    assert "has changed" not in messages
+    assert "--format markdown`; " in text
+    assert both in text
+    # Its results on connectivity are in the table still.
+    changed["csl"] = "newer"
+    _, text, messages = call(*RUN, "--datasets", "csl", "--format", "csv")
+    assert "csl has changed since the last run (new → newer); 16 results" in messages
+    assert "run small --executor in-process --device cpu --datasets csl --format csv" in text
+    assert both not in text
+    text = call("report", "small", "--spec", "small", "--format", "csv")[1]
+    assert both in text
+    assert f"`clipgnn experiment {old}`" not in text
 
 
 def test_a_report_of_the_whole_finds_the_data_of_its_parts(call, monkeypatch):
@@ -155,6 +185,14 @@ def test_missing_data_are_reported_once_before_any_trial(call, monkeypatch):
     assert (status, output) == (2, "")
     assert errors == "clipgnn: The data set 'connectivity' is not there.\n"
     assert not Path("runs").exists()
+
+
+def test_one_is_singular(call):
+    only = ("--models", "0-CLIP", "--where", "num_layers=2", "--datasets", "csl", "--folds", "1")
+    text = call(*RUN, *only, "--format", "markdown")[1]
+    assert "Tried: 0-CLIP 1 configuration × 5 epochs" in text
+    assert "Versions (1 trial): " in text
+    assert "Machine (1 trial): " in text
 
 
 def test_fair(call):
@@ -220,8 +258,8 @@ def test_a_trial_that_diverges(call, monkeypatch):
         ((*RUN, "--datasets", "cls"), "Did you mean 'csl'?"),
         ((*RUN, "--folds", "9"), "--folds must be from 1 to 4"),
         ((*RUN, "--where", "num_layers"), "--where must be like num_layers=3,5"),
-        ((*RUN, "--where", "num_layers=7"), "--where num_layers must be of 1, 2. Got 7"),
-        ((*RUN, "--protocol", "fare"), "--protocol must be of gin, fair. Got 'fare'"),
+        ((*RUN, "--where", "num_layers=7"), "--where num_layers must be one of 1, 2. Got 7"),
+        ((*RUN, "--protocol", "fare"), "--protocol must be one of gin, fair. Got 'fare'"),
         ((*RUN, "--output", "table.doc"), "--output must end in .md, .csv, .tex"),
         ((*RUN, "--output", "nowhere/table.md"), "Create its folder first"),
         (("run", "small", "--device", "cude"), "--device must be auto, cpu, cuda or cuda:NUMBER"),

@@ -1,5 +1,7 @@
 """Which sessions have claimed trials of a store, as its tables say."""
 
+import time
+
 from clipgnn.experiments.database import Database
 from clipgnn.experiments.sessions import Claimant, Heartbeats, Session
 
@@ -25,6 +27,11 @@ def all_claimants(database: Database, heartbeats: Heartbeats) -> list[Claimant]:
         trials.setdefault(session, set()).add(trial)
         signed[session] = at
     return [
-        Claimant(session, frozenset(own), heartbeats.silence(session, signed[session]))
+        Claimant(
+            session,
+            frozenset(own),
+            silence=heartbeats.silence(session, signed[session]),
+            ahead=max(0.0, signed[session] - time.time()),
+        )
         for session, own in trials.items()
     ]

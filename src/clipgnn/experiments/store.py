@@ -259,6 +259,20 @@ class Store:
         """Identities of the trials that have a result."""
         return self._column("SELECT trial FROM results")
 
+    def count_finished(self, dataset: str, data: str) -> int:
+        """Number of results on the data of this name and fingerprint, of whichever experiment.
+
+        Raises:
+            StoreError: if a trial is damaged.
+        """
+        finished = self.finished()
+        contents = [
+            json_object(content)
+            for identity, content in verified(self._database, "trials")
+            if identity in finished
+        ]
+        return sum(own.get("dataset") == dataset and own.get("data") == data for own in contents)
+
     def claimed(self) -> dict[str, str]:
         """Trials that a live process is working on, each with its session."""
         return {
