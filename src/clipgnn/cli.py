@@ -83,9 +83,9 @@ def _explain(error: OSError) -> str:
 
 
 def _complain(message: str) -> None:
-    from rich.console import Console
+    from clipgnn.commands.terminal import terminal
 
-    console = Console(stderr=True, highlight=False, markup=False, emoji=False, soft_wrap=True)
+    console = terminal(stderr=True)
     line = one_line(message)
     if len(line) > MOST_CHARACTERS:
         line = f"{line[: MOST_CHARACTERS // 2]} … {line[-MOST_CHARACTERS // 2 :]}"

@@ -88,6 +88,16 @@ def one_line(text: str) -> str:
     )
 
 
+def counted(number: int, noun: str) -> str:
+    """A number and its noun, with an s unless the number is one.
+
+    Example:
+        >>> counted(1, "trial"), counted(2, "trial")
+        ('1 trial', '2 trials')
+    """
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
 def shown(value: object) -> str:
     """A value in a message: its `repr`, but for integers that Python may refuse to print."""
     if isinstance(value, int) and value.bit_length() > 128:

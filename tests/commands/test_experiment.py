@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from rich.console import Console
+from rich.text import Text
 from tests.experiments.fake_training import (
     REASON,
     SMALL,
@@ -21,6 +22,7 @@ from tests.experiments.fake_training import (
 
 from clipgnn import cli
 from clipgnn.commands.progress import ProgressDisplay
+from clipgnn.commands.terminal import terminal
 from clipgnn.errors import DatasetNotFoundError
 from clipgnn.experiments import data, trial
 from clipgnn.experiments.run import Progress
@@ -124,11 +126,41 @@ def test_replaced_data_are_measured_again(call, monkeypatch):
     assert "16 of 16 trials finished" in call("status", "small")[1]
     assert "Trials: 16 of 16 finished" in call("report", "small")[1]
     monkeypatch.setattr(trial, "run_trials", lambda trials, device, deterministic: 1 / 0)
-    status, text, _ = call(*csl)
+    status, text, messages = call(*csl)
     assert status == 1
+    assert (
+        f"csl has changed since the last run ({fake_fingerprint('csl')} → new csl); 16 results on "
+        "the old data are kept and not used."
+    ) in messages
     assert "Trials: 0 of 16 finished" in text
     assert "Data: csl new csl (" in text
     assert "0 of 16 trials finished" in call("status", "small")[1]
+
+
+def test_only_commands_on_the_same_data_are_listed(call, monkeypatch):
+    old = "run small --executor in-process --device cpu --datasets csl"
+    both = "run small --executor in-process --device cpu`"
+    assert call(*RUN, "--datasets", "csl")[0] == 0
+    changed = {"csl": "new"}
+    monkeypatch.setattr(data, "fingerprint_of", lambda name: changed.get(name, name))
+    status, text, messages = call(*RUN, "--format", "markdown")
+    assert status == 0
+    assert "csl has changed since the last run" in messages
+    assert "connectivity has changed" not in messages
+    assert old not in text
+    _, text, messages = call(*RUN)
+    assert "has changed" not in messages
+    assert "--format markdown`; " in text
+    assert both in text
+    # Its results on connectivity are in the table still.
+    changed["csl"] = "newer"
+    _, text, messages = call(*RUN, "--datasets", "csl", "--format", "csv")
+    assert "csl has changed since the last run (new → newer); 16 results" in messages
+    assert "run small --executor in-process --device cpu --datasets csl --format csv" in text
+    assert both not in text
+    text = call("report", "small", "--spec", "small", "--format", "csv")[1]
+    assert both in text
+    assert f"`clipgnn experiment {old}`" not in text
 
 
 def test_a_report_of_the_whole_finds_the_data_of_its_parts(call, monkeypatch):
@@ -153,6 +185,14 @@ def test_missing_data_are_reported_once_before_any_trial(call, monkeypatch):
     assert (status, output) == (2, "")
     assert errors == "clipgnn: The data set 'connectivity' is not there.\n"
     assert not Path("runs").exists()
+
+
+def test_one_is_singular(call):
+    only = ("--models", "0-CLIP", "--where", "num_layers=2", "--datasets", "csl", "--folds", "1")
+    text = call(*RUN, *only, "--format", "markdown")[1]
+    assert "Tried: 0-CLIP 1 configuration × 5 epochs" in text
+    assert "Versions (1 trial): " in text
+    assert "Machine (1 trial): " in text
 
 
 def test_fair(call):
@@ -218,8 +258,8 @@ def test_a_trial_that_diverges(call, monkeypatch):
         ((*RUN, "--datasets", "cls"), "Did you mean 'csl'?"),
         ((*RUN, "--folds", "9"), "--folds must be from 1 to 4"),
         ((*RUN, "--where", "num_layers"), "--where must be like num_layers=3,5"),
-        ((*RUN, "--where", "num_layers=7"), "--where num_layers must be of 1, 2. Got 7"),
-        ((*RUN, "--protocol", "fare"), "--protocol must be of gin, fair. Got 'fare'"),
+        ((*RUN, "--where", "num_layers=7"), "--where num_layers must be one of 1, 2. Got 7"),
+        ((*RUN, "--protocol", "fare"), "--protocol must be one of gin, fair. Got 'fare'"),
         ((*RUN, "--output", "table.doc"), "--output must end in .md, .csv, .tex"),
         ((*RUN, "--output", "nowhere/table.md"), "Create its folder first"),
         (("run", "small", "--device", "cude"), "--device must be auto, cpu, cuda or cuda:NUMBER"),
@@ -281,27 +321,94 @@ def test_a_report_of_the_wrong_protocol(call):
 
 
 def test_repair(call):
+    store = Path("runs/small.sqlite")
     assert call(*RUN)[0] == 0
-    with closing(sqlite3.connect("runs/small.sqlite")) as raw:
-        raw.execute("UPDATE results SET finished = '2001' WHERE rowid = 3")
-        raw.commit()
-    for command in (("report", "small"), RUN):
+    change(store, "UPDATE results SET finished = '2001' WHERE rowid = 3")
+    for command in (("report", "small"), ("status", "small"), RUN):
         status, output, errors = call(*command)
         assert (status, output) == (2, "")
-        assert "`clipgnn experiment repair runs/small.sqlite`" in errors
+        assert f"`clipgnn experiment repair small --store {store}`" in errors
         assert errors.count("\n") == 1
-    status, output, _ = call("repair", "runs/small.sqlite")
+    status, output, _ = call("repair", "small")
     assert status == 0
-    assert output.startswith("Deleted the result of trial ")
-    assert output.endswith("1 damaged entries in runs/small.sqlite.\n")
+    lines = output.splitlines()
+    assert len(lines) == 2
+    assert lines[0].startswith("Deleted the result of trial ")
+    assert lines[1] == f"1 entry of {store} deleted, 0 kept; the next run measures what is missing."
     status, _, messages = call(*RUN)
     assert status == 0
     assert "47 of 48 trials" in messages
-    assert call("repair", "nowhere.sqlite")[2].startswith("clipgnn: There is no store")
+    assert call("repair", "small")[1] == f"No damaged entries in {store}; indexes rebuilt.\n"
+    store.rename("my store.sqlite")
+    change("my store.sqlite", "DELETE FROM environments")
+    errors = call("report", "small", "--store", "my store.sqlite")[2]
+    assert "`clipgnn experiment repair 'my store' --store 'my store.sqlite'`" in errors
+    _, output, _ = call("repair", "small", "--store", "my store.sqlite")
+    *lines, last = output.splitlines()
+    assert len(lines) == 48
+    assert all(line.startswith("Kept the result of trial ") for line in lines)
+    assert all(line.endswith(": its environment 1 is missing.") for line in lines)
+    assert last.startswith("0 entries of my store.sqlite deleted, 48 kept")
+    status, output, errors = call("repair", "small")
+    assert (status, output) == (2, "")
+    assert "no store runs/small.sqlite. Run `clipgnn experiment run small` first" in errors
+
+
+def change(path, statement):
+    with closing(sqlite3.connect(path)) as raw:
+        raw.execute(statement)
+        raw.commit()
+
+
+@pytest.mark.parametrize("work", [failing, diverging])
+def test_messages_are_not_broken_into_lines(call, monkeypatch, work):
+    monkeypatch.setenv("COLUMNS", "40")
+    bad = small_spec().trials()[7].identity
+    monkeypatch.setattr(
+        trial, "run_trials", lambda trials, device, deterministic: work(trials, bad=bad)
+    )
+    _, _, messages = call(*RUN, "--datasets", "connectivity")
+    starts = ("small: ", "failed: clip on", "1 of 32 trials ")
+    assert all(line.startswith(starts) for line in messages.splitlines())
+
+
+def test_the_message_of_a_stopped_run_is_one_line(call, monkeypatch):
+    def stop(trials, device, deterministic):
+        raise KeyboardInterrupt
+
+    monkeypatch.setenv("COLUMNS", "40")
+    monkeypatch.setattr(trial, "run_trials", stop)
+    status, _, messages = call(*RUN)
+    assert status == 130
+    assert messages.endswith(
+        "Stopped. What is finished is in runs/small.sqlite; the same command goes on.\n"
+    )
+
+
+def test_tables_fit_a_narrow_terminal(call, monkeypatch):
+    assert call(*RUN)[0] == 0
+    monkeypatch.setenv("COLUMNS", "40")
+    lines = call("report", "small")[1].splitlines() + call("status", "small")[1].splitlines()[1:]
+    assert max(map(len, lines)) <= 40
+
+
+def test_a_bar_fits_a_narrow_terminal(monkeypatch, capsys):
+    monkeypatch.setenv("COLUMNS", "40")
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("TERM", "xterm")
+    console = terminal()
+    assert console.is_terminal
+    with ProgressDisplay("a name of forty characters and some more", console) as display:
+        display.tell(Progress(total=10, finished=4, failed=0, reused=4))
+    lines = Text.from_ansi(capsys.readouterr().out.replace("\r", "\n")).plain.splitlines()
+    assert any("4/10" in line or "…" in line for line in lines)
+    assert max(map(len, lines)) <= 40
 
 
 def test_a_bar_on_a_terminal():
-    console = Console(force_terminal=True, width=100, record=True, file=StringIO())
+    console = Console(
+        force_terminal=True, width=100, record=True, file=StringIO(), markup=False, emoji=False
+    )
     with ProgressDisplay("small", console) as display:
         display.tell(Progress(total=10, finished=4, failed=0, reused=4))
         display.tell(Progress(10, 5, 1, 4, last_failure="[trial] went wrong"))

@@ -115,7 +115,9 @@ def test_a_row_has_values_of_its_own_on_a_data_set():
     assert {c.parameters["hidden_channels"] for c in kept.cells[1].configurations} == {3}
     assert on_fake_data(parse_spec(kept.content(), "small", "small.toml")) == kept
     # What only a row that is left out tries cannot be asked for.
-    with pytest.raises(InvalidSpecError, match=r"--where hidden_channels must be of 8, 16\. Got 3"):
+    with pytest.raises(
+        InvalidSpecError, match=r"--where hidden_channels must be one of 8, 16\. Got 3"
+    ):
         Overrides(where={"hidden_channels": (3,)}, models=["clip"])(spec)
 
 
@@ -157,7 +159,10 @@ def test_fair_asks_for_a_nested_split():
         ({"only": {"csk": {}}}, r"only.csk: .* Did you mean 'csl'\?"),
         ({"only": {"csl": {"num_layer": 1}}}, r"only.csl.num_layer: .* 'num_layers'\?"),
         ({"models": [{"model": "clipp"}]}, r"models\[0\].model: .* Did you mean 'clip'\?"),
-        ({"models": [{"name": "A"}]}, r"models\[0\].model: must be of clip, .* Nothing is given"),
+        (
+            {"models": [{"name": "A"}]},
+            r"models\[0\].model: must be one of clip, .* Nothing is given",
+        ),
         ({"models": [{"model": "clip", "only": {"cls": {}}}]}, r"\[0\].only.cls: .* 'csl'\?"),
         ({"models": {"model": "clip"}}, r"models: must be a list of tables"),
         ({"models": [{"model": "clip", "colorings": 1}]}, r"models\[0\].colorings: "),
@@ -167,9 +172,12 @@ def test_fair_asks_for_a_nested_split():
         ({"folds": 1}, "folds: must be an integer from 2 to 1000"),
         ({"first_folds": 5}, "first_folds: must be at most the 4 folds"),
         ({"seeds": [-1]}, "seeds: must be an integer from 0 to"),
-        ({"protocol": "gim"}, r"protocol: must be of gin, fair. Got 'gim'. Did you mean 'gin'\?"),
-        ({"published": "table3"}, "published: must be of table1, table2"),
-        ({"extremes": ["MUTAG"]}, "extremes: must be of connectivity, csl"),
+        (
+            {"protocol": "gim"},
+            r"protocol: must be one of gin, fair. Got 'gim'. Did you mean 'gin'\?",
+        ),
+        ({"published": "table3"}, "published: must be one of table1, table2"),
+        ({"extremes": ["MUTAG"]}, "extremes: must be one of connectivity, csl"),
         ({"title": 3}, "title: must be one printable line"),
     ],
 )
@@ -240,7 +248,7 @@ def test_fair_as_an_override_makes_other_trials():
         (Overrides(folds=5), "--folds must be from 1 to 4"),
         (Overrides(epochs=0), "--epochs must be an integer from 1 to"),
         (Overrides(where={"num_layer": (1,)}), r"--where 'num_layer' .* 'num_layers'\?"),
-        (Overrides(where={"num_layers": (9,)}), "--where num_layers must be of 1, 2. Got 9"),
+        (Overrides(where={"num_layers": (9,)}), "--where num_layers must be one of 1, 2. Got 9"),
         (Overrides(where={"epochs": (5,)}), "--where 'epochs' is not in small"),
     ],
 )

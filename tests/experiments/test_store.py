@@ -5,6 +5,7 @@ import sqlite3
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,7 +14,8 @@ import pytest
 from tests.experiments.fake_training import fake_result, small_spec
 
 from clipgnn.errors import StoreError
-from clipgnn.experiments import sessions
+from clipgnn.experiments import rows, sessions
+from clipgnn.experiments.checksums import checksum
 from clipgnn.experiments.sessions import EXPIRY_SECONDS, Heartbeats, Session
 from clipgnn.experiments.store import Failure, Store
 
@@ -203,3 +205,32 @@ def test_a_batch_of_results_is_kept_whole_or_not_at_all(store):
 def test_between_transactions_a_store_is_one_file(store):
     store.record(begin(store), [fake_result(TRIALS[0])])
     assert [path.name for path in store.path.parent.iterdir()] == ["small.sqlite"]
+
+
+@pytest.mark.parametrize("deleted", ["number = 1", "number = 3", "TRUE"])
+def test_attempts_that_disappear_after_they_were_read(store, deleted):
+    """As `repair` deletes them; their numbers are used again."""
+    session = begin(store)
+    for trial in TRIALS[:3]:
+        store.record_failure(session, [trial], "bad", "Traceback")
+    assert len(store.failures()) == 3
+    with closing(sqlite3.connect(store.path)) as raw:
+        raw.execute(f"DELETE FROM attempts WHERE {deleted}")
+        raw.commit()
+    for trial in TRIALS[3:6]:
+        store.record_failure(session, [trial], "bad", "Traceback")
+    with Store(store.path) as other:
+        assert store.failures() == other.failures()
+
+
+def test_attempts_are_verified_once(store, monkeypatch):
+    session = begin(store)
+    for trial in TRIALS[:20]:
+        store.record_failure(session, [trial], "bad", "Traceback")
+    assert len(store.failures()) == 20
+    hashed = []
+    monkeypatch.setattr(
+        rows, "checksum", lambda *values: hashed.append(values) or checksum(*values)
+    )
+    assert store.claim(session, TRIALS[20:21])
+    assert len(hashed) <= 1

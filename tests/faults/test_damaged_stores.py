@@ -5,32 +5,41 @@ import shutil
 import sqlite3
 from contextlib import closing
 from dataclasses import replace
+from functools import partial
 
 import pytest
-from tests.experiments.fake_training import fake, small_spec
+from tests.experiments.fake_training import diverging, small_spec
+from tests.faults.command import experiment
 
 from clipgnn.errors import ClipGNNError, StoreError
 from clipgnn.experiments.checksums import checksum
 from clipgnn.experiments.evaluation import evaluate
 from clipgnn.experiments.executors.in_process import InProcessExecutor
 from clipgnn.experiments.reading import parse_spec
-from clipgnn.experiments.repair import repair
-from clipgnn.experiments.rows import COLUMNS, verified
+from clipgnn.experiments.repair import Repaired, repair
+from clipgnn.experiments.rows import COLUMNS
 from clipgnn.experiments.run import run_experiment
+from clipgnn.experiments.sessions import Session
 from clipgnn.experiments.spec import Overrides
 from clipgnn.experiments.store import Store
 from clipgnn.report import make_table, provenance, render_csv
 
 SPEC = Overrides(datasets=["csl"], where={"num_layers": (2,)})(small_spec())
 TRIAL = SPEC.trials()[3]
+DIVERGED = SPEC.trials()[5]
 NAMED = "clip on csl (hidden_channels 16, num_colorings 0, num_layers 2, batch 32), fold 3"
+MISMATCH = "its checksum does not match"
+
+train = partial(diverging, bad={DIVERGED.identity})
 
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory):
     path = tmp_path_factory.mktemp("finished") / "small.sqlite"
     with Store(path, create=True) as store:
-        run_experiment(SPEC, store, InProcessExecutor(fake), command="clipgnn experiment run small")
+        run_experiment(
+            SPEC, store, InProcessExecutor(train), command="clipgnn experiment run small"
+        )
     return path
 
 
@@ -45,10 +54,9 @@ def table_of(path):
         [plan] = store.plans()
         spec = replace(parse_spec(plan.content, plan.name, str(path)), data=plan.data)
         results = store.results()
-        verified(store._database, "attempts")
         store.claimed()
-        table = make_table(spec, evaluate(spec, results), "gin", provenance(spec, store, results))
-        return render_csv(table)
+        cells = evaluate(spec, results, diverged=store.diverged())
+        return render_csv(make_table(spec, cells, "gin", provenance(spec, store, results)))
 
 
 def change(path, statement, *values):
@@ -136,19 +144,20 @@ def test_damage_is_named_and_can_be_repaired(path):
     change(path, "UPDATE results SET seconds = 0.75 WHERE trial = ?", TRIAL.identity)
     for reading in (
         table_of,
-        lambda path: run_experiment(SPEC, Store(path), InProcessExecutor(fake)),
+        lambda path: run_experiment(SPEC, Store(path), InProcessExecutor(train)),
     ):
         with pytest.raises(StoreError, match="the result of trial") as caught:
             reading(path)
         assert f"{TRIAL.identity} ({NAMED})" in str(caught.value)
-        assert "its checksum does not match" in str(caught.value)
-        assert f"`clipgnn experiment repair {path}`" in str(caught.value)
-    [damage] = repair(path)
-    assert damage.what == f"the result of trial {TRIAL.identity} ({NAMED})"
+        assert MISMATCH in str(caught.value)
+        assert f"`clipgnn experiment repair small --store {path}`" in str(caught.value)
+    assert repair(path) == [
+        Repaired(f"the result of trial {TRIAL.identity} ({NAMED})", MISMATCH, "deleted")
+    ]
     with Store(path) as store:
-        assert len(store.results()) == 7
-        progress = run_experiment(SPEC, store, InProcessExecutor(fake), command="")
-        assert (progress.reused, progress.finished) == (7, 8)
+        assert len(store.results()) == 6
+        progress = run_experiment(SPEC, store, InProcessExecutor(train), command="")
+        assert (progress.reused, progress.finished, progress.diverged) == (6, 7, 1)
         [first, _] = store.plans()
     assert first.command == "clipgnn experiment run small"
     change(path, "DELETE FROM plans WHERE number = 2")
@@ -156,20 +165,56 @@ def test_damage_is_named_and_can_be_repaired(path):
     assert repair(path) == []
 
 
+@pytest.mark.parametrize("outcome", ["succeeded", "lost", "failed"])
+def test_another_outcome_of_a_diverged_trial_is_refused(path, outcome):
+    change(path, "UPDATE attempts SET outcome = ? WHERE outcome = 'diverged'", outcome)
+    for reading in (
+        table_of,
+        lambda path: experiment("report", "small", "--store", str(path)),
+        lambda path: experiment("status", "small", "--store", str(path)),
+    ):
+        with pytest.raises(ClipGNNError, match=r"attempt \d of trial .* its checksum does not"):
+            reading(path)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE results SET test_score = x'01' || substr(test_score, 2)",
+        "UPDATE trials SET content = replace(content, '\"fold\":3', '\"fold\":2')",
+    ],
+)
+def test_the_status_of_a_damaged_store_is_refused(path, statement):
+    arguments = ("status", "small", "--store", str(path))
+    assert "7 of 8 trials finished, 0 running, 0 failed, 1 diverged" in experiment(*arguments)
+    change(path, statement)
+    with pytest.raises(ClipGNNError, match="is damaged"):
+        experiment(*arguments)
+
+
 def test_a_trial_whose_identity_is_not_the_hash_of_its_content(path):
     change_with_checksum(path, "trials", "content", TRIAL.content.replace('"fold":3', '"fold":2'))
     with pytest.raises(StoreError, match=r"trial \w+ .* its identity is not the hash of its cont"):
         table_of(path)
-    assert len(repair(path)) == 1
+    trial, attempt, result = repair(path)
+    assert trial.what.startswith("trial ")
+    identity = trial.what.split()[1]
+    assert (attempt.what, result.what) == (
+        f"attempt 1 of trial {identity}",
+        f"the result of trial {identity}",
+    )
+    for also in (attempt, result):
+        assert (also.why, also.action) == ("its trial is damaged or missing", "deleted")
     with Store(path) as store:
-        assert len(store.results()) == 7
+        assert len(store.results()) == 6
 
 
 def test_a_damaged_environment_keeps_its_results(path):
     change(path, "UPDATE environments SET content = replace(content, 'none', 'nine')")
     with pytest.raises(StoreError, match=r"environment 1 .* its checksum does not match"):
         table_of(path)
-    assert [damage.table for damage in repair(path)] == ["environments"]
+    what = "environment 1 (versions and machine of results)"
+    assert repair(path) == [Repaired(what, MISMATCH, "deleted")]
     assert "unknown (environment 1 was damaged)" in table_of(path)
 
 
@@ -177,8 +222,62 @@ def test_a_result_without_its_environment(path):
     change(path, "DELETE FROM environments")
     with pytest.raises(StoreError, match="its environment 1 is missing"):
         table_of(path)
-    assert len(repair(path)) == 8
+    repaired = repair(path)
+    assert len(repaired) == 7
+    assert {(own.why, own.action) for own in repaired} == {("its environment 1 is missing", "kept")}
     assert "unknown (environment 1 was damaged)" in table_of(path)
+
+
+def test_a_result_without_its_environment_and_its_trial_is_deleted(path):
+    change(path, "DELETE FROM environments")
+    change(path, "UPDATE trials SET content = '' WHERE identity = ?", TRIAL.identity)
+    actions = {own.what: own.action for own in repair(path)}
+    assert actions.pop(f"the result of trial {TRIAL.identity}") == "deleted"
+    assert [action for what, action in actions.items() if "result of" in what] == ["kept"] * 6
+    with Store(path) as store:
+        assert len(store.results()) == 6
+
+
+def claimed_elsewhere(path, monkeypatch, *, machine):
+    """A session of this process that has claimed the diverged trial."""
+    with monkeypatch.context() as patched, Store(path) as store:
+        session = Session.of_this_process()
+        session = replace(session, machine=machine or session.machine)
+        patched.setattr(Session, "of_this_process", classmethod(lambda cls: session))
+        store.claim(
+            store.begin("small", SPEC.content(), "", [DIVERGED]),
+            [DIVERGED],
+            diverged=[DIVERGED.identity],
+        )
+    return session
+
+
+@pytest.mark.parametrize(
+    ("machine", "advice"),
+    [("", "Wait until it ends, or stop it"), ("faraway boot pid", "claims expire in 180 s")],
+)
+def test_a_store_in_use_is_not_repaired(path, monkeypatch, machine, advice):
+    session = claimed_elsewhere(path, monkeypatch, machine=machine)
+    change(path, "UPDATE results SET seconds = 0.75 WHERE trial = ?", TRIAL.identity)
+    before = path.read_bytes()
+    with pytest.raises(StoreError, match="must not be in use") as caught:
+        repair(path)
+    assert f"{session} (session {session.identity[:8]}) has claimed 1 trial." in str(caught.value)
+    assert advice in str(caught.value)
+    assert path.read_bytes() == before
+    change(path, "UPDATE sessions SET started = '0', signed = 1.0")  # it has ended since
+    assert len(repair(path)) == 1
+
+
+def test_a_row_that_was_deleted_during_a_run(path):
+    """As an older clipgnn repaired stores in use."""
+    with Store(path) as store:
+        session = store.begin("small", SPEC.content(), "", SPEC.trials())
+        change(path, "DELETE FROM trials WHERE identity = ?", TRIAL.identity)
+        with pytest.raises(StoreError, match="was changed by another program") as caught:
+            store.record_failure(session, [TRIAL], "bad", "Traceback")
+    assert "FOREIGN KEY constraint failed" in str(caught.value)
+    assert "run the same command again" in str(caught.value)
 
 
 def test_a_damaged_index(path):
@@ -246,7 +345,7 @@ def test_a_damaged_session_delays_nobody(path):
     change(path, "INSERT INTO claims SELECT ?, identity, 'now' FROM sessions", TRIAL.identity)
     with Store(path) as store:
         assert store.claimed() == {}
-        assert run_experiment(SPEC, store, InProcessExecutor(fake)).finished == 8
+        assert run_experiment(SPEC, store, InProcessExecutor(train)).finished == 7
 
 
 def test_an_error_with_bytes_of_a_file_name_is_recorded(path):

@@ -156,7 +156,7 @@ def test_an_interrupt_while_the_store_is_locked_says_what_is_lost(path, locker, 
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=20)
     assert process.returncode == 130, errors
-    assert "1 finished results could not be written" in errors
+    assert "1 finished result could not be written" in errors
     assert "Stopped." in errors
     locker.tell("ROLLBACK")
     with Store(path) as store:
@@ -181,9 +181,12 @@ def elsewhere(path, monkeypatch):
     return claim
 
 
-@pytest.mark.parametrize("ahead", [-0.5, 1e6])
+@pytest.mark.parametrize(
+    ("ahead", "said"),
+    [(-0.5, "last heartbeat "), (1e6, "its clock is at least 9999")],
+)
 def test_a_dead_session_elsewhere_delays_only_so_long_and_not_silently(
-    path, elsewhere, monkeypatch, ahead
+    path, elsewhere, monkeypatch, ahead, said
 ):
     session = elsewhere(ahead)
     monkeypatch.setattr(sessions, "EXPIRY_SECONDS", 2.5)
@@ -202,8 +205,10 @@ def test_a_dead_session_elsewhere_delays_only_so_long_and_not_silently(
     [notice] = set(notices) - {None}
     assert notice.startswith("Waiting for 3 trials that process 77 on faraway has claimed (session")
     assert session.identity[:8] in notice
-    assert "last heartbeat" in notice
-    assert "they are taken over in " in notice
+    assert said in notice
+    assert ("ahead of this machine's)" in notice) == (ahead > 0)
+    assert (" ago)" in notice) == (ahead < 0)
+    assert "its claims are taken over in " in notice
     assert "--take-over does not wait" in notice
 
 
@@ -216,6 +221,23 @@ def test_take_over_does_not_wait(path, elsewhere, tmp_path):
     with closing(sqlite3.connect(path)) as raw:
         lost = raw.execute("SELECT error FROM attempts WHERE outcome = 'lost'").fetchall()
     assert lost == [("taken over by another run",)] * 3
+
+
+def test_one_claim_is_singular(path, elsewhere, monkeypatch):
+    elsewhere(-0.5)
+    with closing(sqlite3.connect(path)) as raw:
+        raw.execute("DELETE FROM claims WHERE trial != ?", (TRIALS[0].identity,))
+        raw.commit()
+    notices = []
+    with Store(path) as store:
+        run_experiment(
+            SPEC,
+            store,
+            InProcessExecutor(fake),
+            tell=lambda progress: notices.append(progress.notice),
+            take_over=True,
+        )
+    assert notices[0].startswith("Took over 1 trial that process 77 on faraway has claimed (")
 
 
 def test_processes_of_this_machine_are_not_taken_over(path):

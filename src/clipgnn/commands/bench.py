@@ -103,7 +103,7 @@ def bench(
     if table.row_count:
         if not console.is_terminal:
             console.width = max(console.width, 120)
-        console.print(table)
+        console.print(table, soft_wrap=False)
         console.print(
             f"Batches of 32, a test after every epoch; medians of {rounds} rounds. clipgnn "
             f"{clipgnn.__version__}, torch {torch.__version__}, Python "
@@ -137,7 +137,7 @@ def _print_folds(
                 continue
             ratio = f"{found.together / found.alone:.2f}"
             table.add_row(found.network, f"{found.together:.1f}", f"{found.alone:.1f}", ratio)
-        console.print(table)
+        console.print(table, soft_wrap=False)
     console.print(
         "One by one is one process of one thread: as many as there are cores run beside each "
         f"other. Default parameters, batches of 32, medians of {rounds} rounds. clipgnn "

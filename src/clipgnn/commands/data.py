@@ -87,7 +87,7 @@ def data(
         )
     errors = terminal(stderr=True)
     for problem in problems:
-        errors.print(one_line(problem), style="yellow", soft_wrap=True)
+        errors.print(one_line(problem), style="yellow")
     if names and problems:
         raise typer.Exit(1)
 
@@ -119,4 +119,4 @@ def _print_table(header: Sequence[str], rows: Sequence[Sequence[str]], form: Tab
         table.add_column(name, justify="right", no_wrap=True, vertical="bottom")
     for row in shown:
         table.add_row(*row)
-    console.print(table)
+    console.print(table, soft_wrap=False)

@@ -1,4 +1,4 @@
-"""`clipgnn experiment`: run, status, report, resume."""
+"""`clipgnn experiment`: run, status, report, resume, repair."""
 
 import shlex
 import signal
@@ -160,15 +160,22 @@ def report(
 
 
 @app.command()
-def repair(
-    store: Annotated[Path, typer.Argument(help="File of results, such as runs/NAME.sqlite.")],
-) -> None:
+def repair(name: options.RunName, store: options.Store = None) -> None:
     """Delete what is damaged in a store; the next run measures it again."""
-    found = repair_store(store)
+    path = store or _default_store(name)
+    _check_exists(path, name)
+    repaired = repair_store(path)
     console = terminal()
-    for damage in found:
-        console.print(one_line(f"Deleted {damage.what}: {damage.why}."), soft_wrap=True)
-    console.print(one_line(f"{len(found)} damaged entries in {store}."), soft_wrap=True)
+    for own in repaired:
+        console.print(one_line(f"{own.action.capitalize()} {own.what}: {own.why}."))
+    kept = sum(own.action == "kept" for own in repaired)
+    deleted = len(repaired) - kept
+    if repaired:
+        entries = "1 entry" if deleted == 1 else f"{deleted} entries"
+        summary = f"{entries} of {path} deleted, {kept} kept; the next run measures what is missing"
+    else:
+        summary = f"No damaged entries in {path}; indexes rebuilt"
+    console.print(one_line(f"{summary}."))
 
 
 def _run(
@@ -292,7 +299,7 @@ def _value(text: str) -> Value:
 def _check_protocol(protocol: str | None) -> None:
     if protocol is not None and protocol not in PROTOCOLS:
         raise InvalidParameterError(
-            f"--protocol must be of {', '.join(PROTOCOLS)}. Got {protocol!r}."
+            f"--protocol must be one of {', '.join(PROTOCOLS)}. Got {protocol!r}."
             f"{suggestion(protocol, PROTOCOLS)}"
         )
 
@@ -302,12 +309,16 @@ def _default_store(name: str) -> Path:
 
 
 def _open(path: Path, name: str) -> Store:
+    _check_exists(path, name)
+    return Store(path)
+
+
+def _check_exists(path: Path, name: str) -> None:
     if not path.exists():
         raise StoreError(
             f"There is no store {path}. Run `clipgnn experiment run {name}` first, or say where "
             "it is with --store."
         )
-    return Store(path)
 
 
 def _last_plan(store: Store, name: str) -> Spec:
@@ -338,7 +349,7 @@ def _plain(name: str) -> str:
 
 @contextmanager
 def _termination_as_interrupt() -> Iterator[None]:
-    """A polite request to end is treated as Ctrl-C is."""
+    """Treat the signal SIGTERM like Ctrl-C."""
 
     def interrupt(number: int, frame: FrameType | None) -> None:
         raise KeyboardInterrupt

@@ -19,7 +19,7 @@ class ProgressDisplay:
 
     Args:
         name: what is running.
-        console: where to show it.
+        console: where to show it, made by `terminal`.
     """
 
     def __init__(self, name: str, console: Console) -> None:
@@ -58,11 +58,11 @@ class ProgressDisplay:
         if progress.last_failure != self._failure:
             self._failure = progress.last_failure
             failure = one_line(progress.last_failure or "")
-            self._console.print(f"failed: {failure}", style="red", markup=False)
+            self._console.print(f"failed: {failure}", style="red")
         if progress.notice != self._notice:
             self._notice = progress.notice
             notice = one_line(progress.notice or "")
-            self._console.print(notice, style="yellow", markup=False, soft_wrap=True)
+            self._console.print(notice, style="yellow")
         failed = f", {progress.failed} failed" if progress.failed else ""
         failed += f", {progress.diverged} diverged" if progress.diverged else ""
         failed += f", {progress.unsaved} not written yet" if progress.unsaved else ""
@@ -78,8 +78,6 @@ class ProgressDisplay:
             self._console.print(
                 f"{self._name}: {progress.finished} of {progress.total} trials{failed}"
                 f"{self._time_left(progress, now - self._began)}",
-                markup=False,
-                soft_wrap=True,
             )
 
     def _time_left(self, progress: Progress, elapsed: float) -> str:

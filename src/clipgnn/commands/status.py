@@ -1,7 +1,7 @@
 """How far an experiment is, cell by cell."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 
 from rich import box
 from rich.console import Console
@@ -22,8 +22,11 @@ def show_status(spec: Spec, store: Store, console: Console, *, traceback: bool =
         store: its results.
         console: where to print.
         traceback: whether to print where the failed trials failed.
+
+    Raises:
+        StoreError: if a result, a trial or an attempt is damaged.
     """
-    finished, claimed = store.finished(), store.claimed()
+    finished, claimed = store.results().keys(), store.claimed()
     trials = {trial.identity: trial for trial in spec.trials()}
     done, running = len(finished & trials.keys()), len(claimed.keys() & trials.keys())
     failed = _among(trials, store.failures())
@@ -31,8 +34,6 @@ def show_status(spec: Spec, store: Store, console: Console, *, traceback: bool =
     console.print(
         f"{spec.name} in {one_line(str(store.path))}: {done} of {len(trials)} trials finished, "
         f"{running} running, {len(failed)} failed, {len(diverged)} diverged",
-        markup=False,
-        soft_wrap=True,
     )
     table = Table(box=box.SIMPLE)
     table.add_column("model")
@@ -41,27 +42,29 @@ def show_status(spec: Spec, store: Store, console: Console, *, traceback: bool =
     cells = {(cell.row, cell.dataset): cell for cell in spec.cells}
     for row in spec.rows:
         counts = [
-            _count(spec, cell, finished, set(failed), set(diverged)) if cell is not None else "–"
+            _count(spec, cell, finished, failed.keys(), diverged.keys())
+            if cell is not None
+            else "–"
             for cell in (cells.get((row.name, dataset)) for dataset in spec.datasets)
         ]
         table.add_row(Text(row.name), *counts)
-    console.print(table)
+    console.print(table, soft_wrap=False)
     unsuccessful = [*failed.values(), *diverged.values()]
     for error, count in Counter(failure.error for failure in unsuccessful).most_common():
-        console.print(f"{count} × {one_line(error)}", style="red", markup=False, soft_wrap=True)
+        console.print(f"{count} × {one_line(error)}", style="red")
     if traceback:
         for identity, failure in failed.items():
             attempts = f"{failure.attempts} attempt{'s' * (failure.attempts > 1)}"
-            console.print(f"\n{trials[identity]}, {attempts}:", markup=False, soft_wrap=True)
+            console.print(f"\n{trials[identity]}, {attempts}:")
             for line in failure.traceback.split("\n"):
-                console.print(one_line(line), markup=False, soft_wrap=True)
+                console.print(one_line(line))
 
 
 def _among(trials: Mapping[str, Trial], found: Mapping[str, Failure]) -> dict[str, Failure]:
     return {identity: found[identity] for identity in trials if identity in found}
 
 
-def _count(spec: Spec, cell: Cell, finished: set[str], failed: set[str], diverged: set[str]) -> str:
+def _count(spec: Spec, cell: Cell, finished: Set[str], failed: Set[str], diverged: Set[str]) -> str:
     own = {
         trial.identity
         for configuration in cell.configurations

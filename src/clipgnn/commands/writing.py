@@ -55,7 +55,7 @@ def write_table(
     cells = evaluate(spec, results, protocol, store.diverged())
     table = make_table(spec, cells, protocol, provenance(spec, store, results))
     if chosen == "terminal" and output is None:
-        terminal().print(render_terminal(table))
+        terminal().print(render_terminal(table), soft_wrap=False)
         return
     if chosen == "terminal":
         console = Console(highlight=False, width=160, no_color=True)

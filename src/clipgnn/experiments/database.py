@@ -276,6 +276,12 @@ class Database:
             return f"{self.path} cannot be written; check its permissions and its folder's."
         if primary == sqlite3.SQLITE_CANTOPEN:
             return f"{self.path} cannot be opened; check that its folder is there and writable."
+        if primary == sqlite3.SQLITE_CONSTRAINT:
+            return (
+                f"{self.path} was changed by another program in a way that does not fit what this "
+                f"command writes ({error}). All results recorded so far are safe; stop the other "
+                "program and run the same command again."
+            )
         if primary in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
             return self._damaged(str(error))
         return f"{self.path}: {error}."

@@ -49,7 +49,7 @@ def evaluate(
     name = protocol or spec.protocol
     if name not in PROTOCOLS:
         raise InvalidParameterError(
-            f"The protocol must be of {', '.join(PROTOCOLS)}. Got {name!r}."
+            f"The protocol must be one of {', '.join(PROTOCOLS)}. Got {name!r}."
             f"{suggestion(name, PROTOCOLS)}"
         )
     if name == "fair" and spec.split != "nested":

@@ -214,7 +214,7 @@ class _Reader:
         }
 
     def axes(self, at: str, entries: Any, models: set[str]) -> Axes:
-        """Values to try; a key must be of the recipe, or a parameter of one of the models."""
+        """Values to try; a key must be in the recipe, or a parameter of one of the models."""
         if not isinstance(entries, dict):
             raise self.error(at, "must be a table of parameters")
         rules = {key: rule for model in sorted(models) for key, rule in MODELS[model].rules.items()}
@@ -274,7 +274,7 @@ class _Reader:
         if not isinstance(given, str) or given not in known:
             close = suggestion(given, known) if isinstance(given, str) else ""
             got = "Nothing is given" if given is None else f"Got {shown(given)}"
-            raise self.error(key, f"must be of {', '.join(known)}. {got}", close)
+            raise self.error(key, f"must be one of {', '.join(known)}. {got}", close)
         return given
 
     def text(self, key: str, given: Any) -> str:

@@ -1,28 +1,47 @@
 """Repair of a damaged store: what cannot be trusted is deleted, the rest is kept."""
 
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
-from clipgnn.errors import StoreError
+from clipgnn.errors import StoreError, counted
+from clipgnn.experiments.claims import all_claimants
 from clipgnn.experiments.database import Database
-from clipgnn.experiments.rows import Damage, damages, insert
+from clipgnn.experiments.rows import Damage, damages, insert, orphans
+from clipgnn.experiments.sessions import Heartbeats
 from clipgnn.experiments.trial import canonical
 
 
-def repair(path: Path) -> list[Damage]:
+@dataclass(frozen=True)
+class Repaired:
+    """A row that was damaged, and what was done with it.
+
+    Attributes:
+        what: what it is, for people.
+        why: how the damage shows.
+        action: whether it was deleted or kept.
+    """
+
+    what: str
+    why: str
+    action: Literal["deleted", "kept"]
+
+
+def repair(path: Path) -> list[Repaired]:
     """Delete the damaged rows of a store, so that the next run measures them again.
 
     Of a damaged trial its results and attempts are deleted too. Results whose environment is
-    damaged are kept, with an environment that says so. All of it happens, or nothing. No run
-    should use the store meanwhile.
+    damaged are kept, with an environment that says so. All of it happens, or nothing.
 
     Args:
         path: the store.
 
     Returns:
-        What was damaged.
+        What was damaged or belonged to a damaged trial, and whether it was deleted.
 
     Raises:
-        StoreError: if the structure of the file is damaged, which only a copy can replace.
+        StoreError: if a live session has claimed trials, or if the structure of the file is
+            damaged, which only a copy can replace.
     """
     database = Database(path, check=False)
     try:
@@ -30,21 +49,52 @@ def repair(path: Path) -> list[Damage]:
         database.write("PRAGMA foreign_keys = OFF")  # rows may refer to what is damaged
         with database.transaction():
             database.write("REINDEX")  # before anything is looked up
-            found = damages(database)
-            for damage in found:
-                if damage.table != "results" or not damage.why.endswith("is missing"):
-                    database.write(f"DELETE FROM {damage.table} WHERE rowid = ?", damage.row)
-            for table in ("claims", "attempts", "results"):
-                database.write(
-                    f"DELETE FROM {table} WHERE trial NOT IN (SELECT identity FROM trials)"
-                )
+            _check_unused(database)
+            repaired = _delete_damaged(database)
             _replace_environments(database)
             database.check_integrity()
             if left := damages(database):
                 raise StoreError(f"{path} cannot be repaired: {left[0].what}, {left[0].why}.")
     finally:
         database.close()
-    return found
+    return repaired
+
+
+def _check_unused(database: Database) -> None:
+    """Refuse a store with claims of a live session, whose results would have no trial any more."""
+    for claimant in all_claimants(database, Heartbeats()):
+        if claimant.alive:
+            session = claimant.session
+            advice = "Wait until it ends, or stop it"
+            if not claimant.here:
+                advice += f"; without a heartbeat its claims expire in {claimant.expires_in:.0f} s"
+            raise StoreError(
+                f"{database.path} must not be in use while it is repaired, and {session} "
+                f"(session {session.identity[:8]}) has claimed "
+                f"{counted(len(claimant.trials), 'trial')}. {advice}. Then repair the store."
+            )
+
+
+def _delete_damaged(database: Database) -> list[Repaired]:
+    found = damages(database)
+    for damage in found:
+        if not _is_usable(damage):
+            database.write(f"DELETE FROM {damage.table} WHERE rowid = ?", damage.row)
+    lost = orphans(database)
+    for damage in lost:
+        database.write(f"DELETE FROM {damage.table} WHERE rowid = ?", damage.row)
+    database.write("DELETE FROM claims WHERE trial NOT IN (SELECT identity FROM trials)")
+    deleted = {(damage.table, damage.row) for damage in lost}
+    return [
+        Repaired(damage.what, damage.why, "kept" if _is_usable(damage) else "deleted")
+        for damage in found
+        if (damage.table, damage.row) not in deleted
+    ] + [Repaired(damage.what, damage.why, "deleted") for damage in lost]
+
+
+def _is_usable(damage: Damage) -> bool:
+    """Whether a damaged row is a result that lacks its environment and nothing else."""
+    return damage.table == "results" and damage.why.endswith("is missing")
 
 
 def _replace_environments(database: Database) -> None:

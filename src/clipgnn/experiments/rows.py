@@ -1,7 +1,9 @@
 """Rows of a store with checksums: written with one, refused when it does not match."""
 
+import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from clipgnn.errors import StoreError
@@ -78,8 +80,8 @@ def verified(database: Database, table: str, where: str = "TRUE") -> list[tuple[
             named = _named(database, table, values)
             raise StoreError(
                 f"{database.path} is damaged: {named} cannot be trusted, because {why}. Restore a "
-                f"copy of the file, or run `clipgnn experiment repair {database.path}`, which "
-                "deletes what is damaged; the next run then measures it again."
+                f"copy of the file, or run `{_repair_command(database.path)}`, which deletes what "
+                "is damaged; the next run then measures it again."
             )
         rows.append(values)
     return rows
@@ -93,6 +95,22 @@ def damages(database: Database) -> list[Damage]:
         for row, values, why in _examined(database, table)
         if why is not None
     ]
+
+
+def orphans(database: Database) -> list[Damage]:
+    """Attempts and results whose trial does not exist."""
+    return [
+        Damage(table, row, _named(database, table, values), "its trial is damaged or missing")
+        for table in ("attempts", "results")
+        for row, *values in database.read(
+            f"SELECT rowid, {', '.join(COLUMNS[table])} FROM {table} "
+            "WHERE trial NOT IN (SELECT identity FROM trials) ORDER BY rowid"
+        )
+    ]
+
+
+def _repair_command(path: Path) -> str:
+    return shlex.join(["clipgnn", "experiment", "repair", path.stem, "--store", str(path)])
 
 
 def _examined(

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 
-from clipgnn.errors import InvalidParameterError, StoreError, StoreLockedError
+from clipgnn.errors import InvalidParameterError, StoreError, StoreLockedError, counted
 from clipgnn.experiments.executors import Executor
 from clipgnn.experiments.jobs import Job, Outcome, jobs_of
 from clipgnn.experiments.recording import Recorder
@@ -76,7 +76,7 @@ def run_experiment(
     Args:
         spec: the experiment, with the fingerprint of every data set in its `data`.
         store: where results are and go.
-        executor: who does the work; it is closed at the end.
+        executor: where jobs run; it is closed at the end.
         together: whether to train all folds of a configuration and seed in one job.
         retry_failed: whether to attempt trials again that diverged in an earlier run; those that
             failed otherwise are always attempted again.
@@ -96,6 +96,7 @@ def run_experiment(
     try:
         trials = spec.trials()
         _check_data(trials)
+        changes = _changes(spec, store)
         jobs = jobs_of(trials, together=together)
         planned = [trial for job in jobs for trial in job.trials]
         session = store.begin(spec.name, spec.content(), command, planned)
@@ -103,6 +104,8 @@ def run_experiment(
             with _Signing(store.path, session):
                 run = _Run(trials, jobs, store, session, executor, retry_failed, tell)
                 try:
+                    for change in changes:
+                        run.notify(change)
                     if take_over:
                         run.take_over()
                     return run.until_done(pause)
@@ -126,6 +129,25 @@ def _check_data(trials: list[Trial]) -> None:
         )
 
 
+def _changes(spec: Spec, store: Store) -> list[str]:
+    """What to tell the user about data that are not those of the last run any more."""
+    before: dict[str, str] = {}
+    for plan in store.plans():
+        if plan.name == spec.name:
+            before.update(plan.data)
+    changes = []
+    for dataset, new in spec.data.items():
+        old = before.get(dataset, new)
+        if old != new:
+            count = store.count_finished(dataset, old)
+            changes.append(
+                f"{dataset} has changed since the last run ({old} → {new}); "
+                f"{counted(count, 'result')} on the old data {'is' if count == 1 else 'are'} kept "
+                "and not used."
+            )
+    return changes
+
+
 class _Run:
     def __init__(
         self,
@@ -147,7 +169,7 @@ class _Run:
         self.last_failure: str | None = None
         self.notice: str | None = None
         self.announced: set[str] = set()
-        self.recorder = Recorder(store, session, self._notify)
+        self.recorder = Recorder(store, session, self.notify)
         # How often trials were attempted that are to be attempted again although they diverged.
         earlier = store.diverged() if retry_failed else {}
         self.earlier = {trial: failure.attempts for trial, failure in earlier.items()}
@@ -180,16 +202,16 @@ class _Run:
 
     def take_over(self) -> None:
         for claimant in self.store.take_over():
-            self._notify(f"Took over {_claims(claimant)}.")
+            self.notify(f"Took over {_claims(claimant)}.")
 
     def save_the_rest(self) -> None:
         """Attempt once more to write what could not be written, and say what is left."""
         with suppress(StoreError):
             self.recorder.write(at_once=True)
         if unsaved := len(self.recorder.unsaved):
-            self._notify(
-                f"{unsaved} finished results could not be written to {self.store.path}. The next "
-                "run trains them again."
+            self.notify(
+                f"{counted(unsaved, 'finished result')} could not be written to "
+                f"{self.store.path}. The next run trains {'it' if unsaved == 1 else 'them'} again."
             )
 
     def progress(self) -> Progress:
@@ -205,7 +227,7 @@ class _Run:
             notice=self.notice,
         )
 
-    def _notify(self, notice: str) -> None:
+    def notify(self, notice: str) -> None:
         self.notice = notice
         self.tell(self.progress())
 
@@ -215,7 +237,7 @@ class _Run:
         for claimant in self.store.claimants():
             if claimant.session.identity not in self.announced and wanted & claimant.trials:
                 self.announced.add(claimant.session.identity)
-                self._notify(f"Waiting for {_claims(claimant)}. {_prospect(claimant)}")
+                self.notify(f"Waiting for {_claims(claimant)}. {_prospect(claimant)}")
 
     @contextmanager
     def _noting_locks(self) -> Iterator[None]:
@@ -275,18 +297,21 @@ class _Run:
 
 def _claims(claimant: Claimant) -> str:
     session = claimant.session
+    heard = f"last heartbeat {claimant.silence:.0f} s ago"
+    if claimant.ahead >= 1:  # when its last heartbeat was cannot be told
+        heard = f"its clock is at least {int(claimant.ahead)} s ahead of this machine's"
     return (
-        f"{len(claimant.trials)} trials that {session} has claimed "
-        f"(session {session.identity[:8]}, last heartbeat {claimant.silence:.0f} s ago)"
+        f"{counted(len(claimant.trials), 'trial')} that {session} has claimed "
+        f"(session {session.identity[:8]}, {heard})"
     )
 
 
 def _prospect(claimant: Claimant) -> str:
     if claimant.here:
-        return "They are taken over when it ends."
+        return "Its claims are taken over when it ends."
     return (
-        f"Without a heartbeat they are taken over in {claimant.expires_in:.0f} s; --take-over "
-        "does not wait."
+        f"Without a heartbeat its claims are taken over in {claimant.expires_in:.0f} s; "
+        "--take-over does not wait."
     )
 
 

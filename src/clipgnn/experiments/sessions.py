@@ -21,7 +21,7 @@ EXPIRY_SECONDS = 180.0
 
 @dataclass(frozen=True)
 class Session:
-    """The stay of one process on a store.
+    """A process that has a store open.
 
     Attributes:
         identity: a random name.
@@ -68,12 +68,15 @@ class Claimant:
     Attributes:
         session: the session.
         trials: identities of the trials.
-        silence: seconds since its last heartbeat.
+        silence: seconds since its last heartbeat, as far as can be told from here.
+        ahead: seconds by which its last heartbeat is in the future, because its clock is ahead of
+            this machine's; otherwise 0.
     """
 
     session: Session
     trials: frozenset[str]
     silence: float
+    ahead: float
 
     @property
     def here(self) -> bool:

@@ -241,7 +241,7 @@ class Overrides:
         for key, wanted in self.where.items():
             if unknown := [value for value in wanted if value not in varied[key]]:
                 raise InvalidSpecError(
-                    f"--where {key} must be of {', '.join(map(str, varied[key]))}. "
+                    f"--where {key} must be one of {', '.join(map(str, varied[key]))}. "
                     f"Got {unknown[0]!r}."
                 )
         # What only the other models know would not be understood when the part is read again.

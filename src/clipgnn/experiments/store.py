@@ -12,11 +12,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from time import time
 from types import TracebackType
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from clipgnn.experiments.checksums import json_object
+from clipgnn.experiments.claims import all_claimants
 from clipgnn.experiments.database import Database
 from clipgnn.experiments.rows import COLUMNS, insert, next_number, verified
 from clipgnn.experiments.sessions import Claimant, Heartbeats, Session
@@ -80,6 +82,7 @@ class Store:
         self.path = path
         self._database = Database(path, create=create, patience=patience, check=check)
         self._heartbeats = Heartbeats()
+        self._attempts: list[tuple[Any, ...]] = []  # those that were read and verified
 
     def __enter__(self) -> "Store":
         return self
@@ -256,6 +259,20 @@ class Store:
         """Identities of the trials that have a result."""
         return self._column("SELECT trial FROM results")
 
+    def count_finished(self, dataset: str, data: str) -> int:
+        """Number of results on the data of this name and fingerprint, of whichever experiment.
+
+        Raises:
+            StoreError: if a trial is damaged.
+        """
+        finished = self.finished()
+        contents = [
+            json_object(content)
+            for identity, content in verified(self._database, "trials")
+            if identity in finished
+        ]
+        return sum(own.get("dataset") == dataset and own.get("data") == data for own in contents)
+
     def claimed(self) -> dict[str, str]:
         """Trials that a live process is working on, each with its session."""
         return {
@@ -311,11 +328,12 @@ class Store:
 
     def _unsuccessful(self, outcome: str) -> dict[str, Failure]:
         """Trials without a result whose last attempt, lost ones aside, had this outcome."""
-        rows = verified(
-            self._database,
-            "attempts",
-            "outcome IN ('failed', 'diverged') AND trial NOT IN (SELECT trial FROM results)",
-        )
+        finished = self.finished()
+        rows = [
+            row
+            for row in self._verified_attempts()
+            if row[3] in ("failed", "diverged") and row[1] not in finished
+        ]
         attempts = Counter(trial for _, trial, *_ in rows)
         last = {trial: (own, error, trace) for _, trial, _, own, _, error, trace in rows}
         return {
@@ -323,6 +341,21 @@ class Store:
             for trial, (own, error, trace) in last.items()
             if own == outcome
         }
+
+    def _verified_attempts(self) -> list[tuple[Any, ...]]:
+        """All attempts in their order.
+
+        This is called for every job. Attempts that were read before are therefore not verified
+        again, unless `repair` deleted some or a transaction that added some was rolled back.
+        """
+        last = self._attempts[-1:]
+        number = last[0][0] if last else 0
+        [(before,)] = self._database.read("SELECT count(*) FROM attempts WHERE number < ?", number)
+        rows = verified(self._database, "attempts", f"number >= {number}")
+        if last and (rows[:1] != last or before != len(self._attempts) - 1):
+            before, rows = 0, verified(self._database, "attempts")
+        self._attempts[before:] = rows
+        return self._attempts
 
     def _attempted(
         self, session: str, trial: str, outcome: str, error: str | None, trace: str | None
@@ -342,23 +375,7 @@ class Store:
 
     def _claimants(self) -> list[Claimant]:
         """All sessions that have claimed trials."""
-        rows = self._database.read(
-            "SELECT claims.session, trial, machine, process, started, signed "
-            "FROM claims LEFT JOIN sessions ON sessions.identity = claims.session"
-        )
-        trials: dict[Session, set[str]] = {}
-        signed: dict[Session, float] = {}
-        for identity, trial, machine, process, started, at in rows:
-            if not isinstance(process, int) or not isinstance(at, float):
-                # Damaged, or without its session: as old as can be, so that nobody waits for it.
-                machine, process, started, at = "unknown", 0, "unknown", 0.0
-            session = Session(str(identity), str(machine), process, str(started))
-            trials.setdefault(session, set()).add(trial)
-            signed[session] = at
-        return [
-            Claimant(session, frozenset(own), self._heartbeats.silence(session, signed[session]))
-            for session, own in trials.items()
-        ]
+        return all_claimants(self._database, self._heartbeats)
 
     def _release(self, claimant: Claimant, reason: str) -> None:
         session = claimant.session.identity

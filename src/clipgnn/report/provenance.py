@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from clipgnn.errors import counted
 from clipgnn.experiments.catalog import MODELS, RECIPE, Value
 from clipgnn.experiments.spec import Spec
 from clipgnn.experiments.store import Store, StoredResult
@@ -26,7 +27,7 @@ def provenance(spec: Spec, store: Store, results: Mapping[str, StoredResult]) ->
     trials = spec.trials()
     own = [results[trial.identity] for trial in trials if trial.identity in results]
     lines = [
-        "Commands: " + "; ".join(code(command) for command in _commands(store)),
+        "Commands: " + "; ".join(code(command) for command in _commands(spec, store)),
         f"Grid: {_grid(spec)}",
         f"Tried: {_tried(spec, results)}",
         f"Data: {_data(spec)}",
@@ -58,8 +59,11 @@ def code(text: str) -> str:
     return f"{fence} {text} {fence}" if runs else f"{fence}{text}{fence}"
 
 
-def _commands(store: Store) -> list[str]:
-    return list(dict.fromkeys(plan.command for plan in store.plans() if plan.command)) or ["none"]
+def _commands(spec: Spec, store: Store) -> list[str]:
+    """Commands of plans that have a data set in common with the table, fingerprint included."""
+    own = {(name, spec.data[name]) for name in spec.datasets if name in spec.data}
+    commands = [plan.command for plan in store.plans() if own & plan.data.items()]
+    return list(dict.fromkeys(command for command in commands if command)) or ["none"]
 
 
 def _data(spec: Spec) -> str:
@@ -95,7 +99,7 @@ def _tried(spec: Spec, results: Mapping[str, StoredResult]) -> str:
         if not finished:
             continue
         epochs = sorted({int(own.recipe.get("epochs", 0)) for own in finished})
-        size = f"{len(finished)} configurations"
+        size = counted(len(finished), "configuration")
         if epochs[-1]:
             size += f" × {' or '.join(map(str, epochs))} epochs"
         rows.setdefault(cell.row, {}).setdefault(size, []).append(cell.dataset)
@@ -131,9 +135,10 @@ def _environment(environment: Mapping[str, Any], count: int) -> list[str]:
         *packages,
     ]
     hardware = [f"{key} {value}" for key, value in machine.items()]
+    trials = counted(count, "trial")
     return [
-        f"Versions ({count} trials): {', '.join(about)}",
-        f"Machine ({count} trials): device {environment['device']}, {', '.join(hardware)}",
+        f"Versions ({trials}): {', '.join(about)}",
+        f"Machine ({trials}): device {environment['device']}, {', '.join(hardware)}",
     ]
 
 

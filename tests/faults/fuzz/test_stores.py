@@ -1,17 +1,19 @@
 """Damaged stores: refused, or the table of the undamaged one."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from unittest import mock
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.experiments.fake_training import diverging
 from tests.faults.command import experiment, numbers
-from tests.faults.fake_cli import fake_run_trials
 from tests.faults.fuzz.oracle import budget, judge
 from tests.faults.fuzz.strategies import damage
 
 from clipgnn.experiments import trial
+from clipgnn.experiments.trial import Trial, TrialResult
 
 SPEC = """
 title = "A small table"
@@ -29,6 +31,16 @@ model = "gin"
 """
 
 
+def train(trials: Sequence[Trial], device: str, deterministic: bool) -> list[TrialResult]:
+    """One fold of the larger "other" diverges."""
+    bad = {
+        own.identity
+        for own in trials
+        if own.model == "gin" and own.parameters["num_layers"] == 2 and own.fold == 0
+    }
+    return diverging(trials, bad=bad)
+
+
 def table(path: Path) -> str:
     """Every fold of every cell."""
     return numbers(experiment("report", "small", "--store", str(path), "--format", "csv"))
@@ -39,9 +51,10 @@ def stored(tmp_path_factory: pytest.TempPathFactory) -> tuple[bytes, str, Path]:
     folder = tmp_path_factory.mktemp("stores")
     spec, path = folder / "small.toml", folder / "small.sqlite"
     spec.write_text(SPEC)
-    with mock.patch.object(trial, "run_trials", fake_run_trials):
+    with mock.patch.object(trial, "run_trials", train):
         where = ("--store", str(path), "--executor", "in-process", "--device", "cpu")
         experiment("run", str(spec), *where)
+    assert "1 diverged" in experiment("status", "small", "--store", str(path))
     right = table(path)
     assert right.count("True") >= 2
     return path.read_bytes(), right, path

@@ -1,4 +1,4 @@
-"""Who does the work: this process, local processes, or a Ray cluster, behind one interface."""
+"""Where jobs run: this process, local processes, or a Ray cluster, behind one interface."""
 
 import math
 from collections.abc import Iterator
