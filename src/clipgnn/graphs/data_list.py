@@ -157,7 +157,7 @@ def _check_target(y: object) -> None:
 
 
 def _joined(name: str, parts: Sequence[Tensor | None], dim: int) -> Tensor:
-    """Concatenate, if all graphs have it and agree in dtype and channels with the first."""
+    """Concatenate and detach, if all graphs have it with the dtype and channels of the first."""
     present: list[Tensor] = []
     for number, part in enumerate(parts):
         if part is None:
@@ -170,7 +170,7 @@ def _joined(name: str, parts: Sequence[Tensor | None], dim: int) -> Tensor:
                 f"all graphs. Got {_kind(part, dim)}, but {_kind(present[0], dim)} in graph 0."
             )
         present.append(part)
-    return torch.cat(present, dim)
+    return torch.cat(present, dim).detach()  # a data set has no autograd history
 
 
 def _kind(part: Tensor, dim: int) -> str:
