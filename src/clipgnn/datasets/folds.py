@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from clipgnn.errors import InvalidParameterError
+from clipgnn.errors import InvalidParameterError, shown
 from clipgnn.graphs.numbers import Numbers, as_numbers, check_mask, check_numbers
 from clipgnn.graphs.packed_checks import check_targets
 from clipgnn.graphs.seeds import NUMPY_BITS, check_seed
@@ -38,7 +38,7 @@ def stratified_folds(y: Tensor, num_folds: int = 10, seed: int = 0) -> list[tupl
     ):
         raise InvalidParameterError(
             f"num_folds must be an integer from 2 to the number of graphs, {graphs}. "
-            f"Got {num_folds!r}."
+            f"Got {shown(num_folds)}."
         )
     if targets.is_floating_point():
         splits = KFold(num_folds, shuffle=True, random_state=seed).split(targets)
@@ -75,7 +75,7 @@ def hold_out(train: Numbers, y: Tensor, fraction: float, seed: int) -> tuple[Ten
 
     targets, seed = _targets(y), check_seed(seed, bits=NUMPY_BITS)
     if isinstance(fraction, bool) or not isinstance(fraction, int | float) or not 0 < fraction < 1:
-        raise InvalidParameterError(f"fraction must be between 0 and 1. Got {fraction!r}.")
+        raise InvalidParameterError(f"fraction must be between 0 and 1. Got {shown(fraction)}.")
     chosen = as_numbers("train", train)
     if chosen.dtype == torch.bool:
         check_mask("train", chosen.numel(), targets.shape[0])

@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from clipgnn.errors import ClipGNNError, InvalidGraphError
+from clipgnn.errors import ClipGNNError, InvalidGraphError, shown
 
 FLOATS = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
 """Floats that torch computes with; those of 8 bits and fewer can only be stored."""
@@ -116,11 +116,12 @@ def check_batch(batch: Tensor | None, num_nodes: int, batch_size: int | None = N
         InvalidGraphError: if it is not.
     """
     if batch_size is not None and (isinstance(batch_size, bool) or not isinstance(batch_size, int)):
-        raise InvalidGraphError(f"batch_size must be an integer or None. Got {batch_size!r}.")
+        raise InvalidGraphError(f"batch_size must be an integer or None. Got {shown(batch_size)}.")
     if batch is None:
         if batch_size not in (None, 1):
             raise InvalidGraphError(
-                f"batch must be given for several graphs. Got batch_size {batch_size} and no batch."
+                "batch must be given for several graphs. Got batch_size "
+                f"{shown(batch_size)} and no batch."
             )
         return
     if not isinstance(batch, Tensor) or batch.dtype != torch.int64 or batch.dim() != 1:
@@ -144,7 +145,7 @@ def check_batch(batch: Tensor | None, num_nodes: int, batch_size: int | None = N
         raise InvalidGraphError(
             "batch must number the graphs from 0 without large gaps: at most "
             f"{MOST_EMPTY_GRAPHS:,} graphs may have no nodes. Got graph {last} and batch_size "
-            f"{batch_size} for {num_nodes} nodes. Renumber the graphs with "
+            f"{shown(batch_size)} for {num_nodes} nodes. Renumber the graphs with "
             "torch.unique(batch, return_inverse=True)[1]."
         )
     if batch_size is not None and num_nodes and last >= batch_size:

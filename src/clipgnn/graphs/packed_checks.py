@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from clipgnn.errors import InvalidGraphError
+from clipgnn.errors import InvalidGraphError, shown
 from clipgnn.graphs.checks import (
     FLOATS,
     check_devices,
@@ -107,17 +107,17 @@ def _check_pointers(name: str, pointers: Tensor, end: int, of_what: str) -> None
 def _check_channels(x: Tensor, in_channels: int) -> None:
     if isinstance(in_channels, bool) or not isinstance(in_channels, int) or in_channels < 1:
         raise InvalidGraphError(
-            f"in_channels must be an integer of at least 1. Got {in_channels!r}. Nodes without "
-            "attributes can all have the same label: torch.zeros(nodes, dtype=torch.int64)."
+            f"in_channels must be an integer of at least 1. Got {shown(in_channels)}. Nodes "
+            "without attributes can all have the same label: torch.zeros(nodes, dtype=torch.int64)."
         )
     if x.dim() == 2 and x.shape[1] != in_channels:
         raise InvalidGraphError(
-            f"x must have in_channels={in_channels} channels. Got {x.shape[1]}."
+            f"x must have in_channels={shown(in_channels)} channels. Got {x.shape[1]}."
         )
     if x.dim() == 1 and (int(x.max()) >= in_channels or in_channels > MOST_CLASSES):
         raise InvalidGraphError(
             f"Labels must be under in_channels, which may be up to {MOST_CLASSES:,}. Got label "
-            f"{int(x.max())} and in_channels={in_channels}. Number the labels with "
+            f"{int(x.max())} and in_channels={shown(in_channels)}. Number the labels with "
             "torch.unique(x, return_inverse=True)[1]."
         )
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import torch
 
-from clipgnn.errors import InvalidGraphError, InvalidParameterError
+from clipgnn.errors import InvalidGraphError, InvalidParameterError, shown
 from clipgnn.graphs.packed import PackedGraphs
 from clipgnn.graphs.seeds import check_seed
 from clipgnn.training.models import ModelSpec
@@ -79,9 +79,11 @@ def device_named(device: str | torch.device) -> torch.device:
     try:
         found = torch.device(device)
     except (RuntimeError, TypeError) as error:
-        raise InvalidParameterError(f'device must be "cpu" or "cuda". Got {device!r}.') from error
+        raise InvalidParameterError(
+            f'device must be "cpu" or "cuda". Got {shown(device)}.'
+        ) from error
     if found.type not in ("cpu", "cuda"):
-        raise InvalidParameterError(f'device must be "cpu" or "cuda". Got {device!r}.')
+        raise InvalidParameterError(f'device must be "cpu" or "cuda". Got {shown(device)}.')
     if found.type == "cuda" and not torch.cuda.is_available():
         raise InvalidParameterError(
             f"device must be one that torch can use here. Got {str(found)!r}, and no GPU is "
