@@ -203,7 +203,7 @@ def broken(**changes: Tensor | None) -> list[Data]:
         (broken(edge_index=torch.zeros(2, 1)), "Graph 1: edge_index must be an int64 tensor"),
         (broken(edge_index=torch.tensor([0, 1])), "Graph 1: edge_index must have shape"),
         (broken(edge_attr=None), "Graph 1: every graph .* must have edge_attr if one has"),
-        (broken(edge_attr=torch.rand(1, 2)), "Graph 1: edge_attr must have a row for each of the"),
+        (broken(edge_attr=torch.rand(1, 2)), "Graph 1: edge_attr must have shape .* each edge"),
     ],
 )
 def test_what_is_no_data_set_is_refused(graphs: list[Data], message: str) -> None:
