@@ -214,14 +214,14 @@ def test_what_is_no_data_set_is_refused(graphs: list[Data], message: str) -> Non
 @pytest.mark.parametrize("chosen", [torch.tensor([True, False]), torch.tensor([[0]])])
 def test_chosen_graphs_are_numbers(chosen: Tensor) -> None:
     packed = PackedGraphs.from_data_list(random_graphs([3, 4]))
-    with pytest.raises(InvalidParameterError, match="int64 tensor of their numbers"):
+    with pytest.raises(InvalidParameterError, match="int64 tensor of numbers of graphs"):
         packed.batch(chosen)
 
 
 def test_a_graph_that_is_not_there() -> None:
     packed = PackedGraphs.from_data_list(random_graphs([3, 4]))
     for number in (2, -1, 2**62):
-        with pytest.raises(InvalidParameterError, match=f"from 0 to 1. Got {number}"):
+        with pytest.raises(InvalidParameterError, match=f"from 0 to 1. Got graph {number}"):
             packed.batch(torch.tensor([0, number]))
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import torch
 
 from clipgnn.errors import InvalidGraphError, InvalidParameterError, shown
@@ -59,6 +60,8 @@ def check_seeds(seeds: Any, num_splits: int) -> list[int]:
     Raises:
         InvalidParameterError: if there are more or fewer, or one is not a seed.
     """
+    if isinstance(seeds, np.ndarray) and seeds.ndim == 1:
+        seeds = seeds.tolist()
     if isinstance(seeds, str) or not isinstance(seeds, Sequence):
         raise InvalidParameterError(
             f"seeds must be a list of integers, one for each split. Got {type(seeds).__name__}."
