@@ -7,6 +7,9 @@ A message states the requirement, the received value and the fix.
 from collections.abc import Iterable
 from difflib import get_close_matches
 
+_LONGEST_SHOWN = 200
+"""Characters of a value in a message."""
+
 
 class ClipGNNError(Exception):
     """Base of all errors of this package."""
@@ -68,8 +71,10 @@ class MissingDependencyError(ClipGNNError, ImportError):
     """An optional package is needed and not installed."""
 
 
-def suggestion(name: str, known: Iterable[str]) -> str:
+def suggestion(name: object, known: Iterable[str]) -> str:
     """A closing " Did you mean 'relu'?", or nothing when no known name is close."""
+    if not isinstance(name, str):
+        return ""
     by_lower_case = {candidate.lower(): candidate for candidate in known}
     close = get_close_matches(name.lower(), by_lower_case, n=1)
     return f" Did you mean {by_lower_case[close[0]]!r}?" if close else ""
@@ -99,7 +104,19 @@ def counted(number: int, noun: str) -> str:
 
 
 def shown(value: object) -> str:
-    """A value in a message: its `repr`, but for integers that Python may refuse to print."""
+    """A value in a message: its `repr`, shortened where it is long.
+
+    Python refuses to print integers of more than 4,300 digits, also inside a list; a class may
+    refuse for reasons of its own. Such values are described instead.
+
+    Example:
+        >>> print(shown("relu"), shown(10**5000), shown([10**5000]), sep="; ")
+        'relu'; an integer of 16610 bits; a value of type list that cannot be printed
+    """
     if isinstance(value, int) and value.bit_length() > 128:
         return f"an integer of {value.bit_length()} bits"
-    return repr(value)
+    try:
+        text = repr(value)
+    except Exception:
+        return f"a value of type {type(value).__name__} that cannot be printed"
+    return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}…"

@@ -33,6 +33,13 @@ def three(number: int | None = None, **changes: Any) -> list[Data]:
     return graphs
 
 
+def labeled(number: int, labels: list[int]) -> list[Data]:
+    """Three paths with labels, all 0 but those of one graph."""
+    graphs = three(None, x=torch.zeros(3).long())
+    graphs[number].x = torch.tensor(labels)
+    return graphs
+
+
 def moved(name: str, rows: tuple[int, int, int]) -> list[Data]:
     """Rows that belong to another graph: the totals are right, and no graph is."""
     graphs = three()
@@ -45,7 +52,10 @@ def moved(name: str, rows: tuple[int, int, int]) -> list[Data]:
 
 SLIDING: dict[str, tuple[list[Data], tuple[str, ...]]] = {
     "rows of x": (moved("x", (3, 2, 4)), ("Graph 1: x", "each of the 3 nodes", "Got 2 rows")),
-    "edge attributes": (moved("edge_attr", (4, 5, 3)), ("Graph 1: edge_attr", "4 edges", "Got 5")),
+    "edge attributes": (
+        moved("edge_attr", (4, 5, 3)),
+        ("Graph 1: edge_attr", "[4, ", "[5, 2]"),
+    ),
     "targets": (moved("y", (2, 0, 1)), ("Graph 0: y must have one row", "Got 2 rows")),
     "edges": (
         three(1, edge_index=PATH + 1),
@@ -82,7 +92,7 @@ LISTS: dict[str, tuple[Any, tuple[str, ...]]] = {
     "y has two integers": (three(None, y=torch.ones(1, 2).long()), ("y must be", "[3, 2]")),
     "y has other types": (three(1, y=torch.ones(1)), ("Graph 1: y", "one dtype", "float32")),
     "x is a list": (three(1, x=[[1.0, 2.0]] * 3), ("Graph 1: x", "list")),
-    "x is a number": (three(1, x=torch.tensor(1.0)), ("Graph 1: x", "row for each node")),
+    "x is a number": (three(1, x=torch.tensor(1.0)), ("Graph 1: x", "[nodes, channels]", "[]")),
     "x is infinite": (
         three(2, x=torch.tensor([[0.0, 0.0], [0.0, -INFINITY], [0.0, 0.0]])),
         ("Graph 2: x must be finite", "infinite", "row 1"),
@@ -92,7 +102,22 @@ LISTS: dict[str, tuple[Any, tuple[str, ...]]] = {
         three(None, x=torch.tensor([0, 1, 2**50])),
         ("Labels", f"Got label {2**50}", "torch.unique"),
     ),
-    "negative labels": (three(None, x=torch.tensor([0, -1, 0])), ("not be negative", "-1")),
+    "negative labels": (
+        labeled(1, [0, 2, -7]),
+        ("Graph 1: Labels must not be negative", "Got -7 in row 2"),
+    ),
+    "x of integers": (three(1, x=torch.ones(3, 2).int()), ("Graph 1: x must be", "int32")),
+    "x has three axes": (three(1, x=torch.ones(3, 2, 1)), ("Graph 1: x must be", "[3, 2, 1]")),
+    "x of floats has one axis": (three(None, x=torch.ones(3)), ("Graph 0: x must be", "[3]")),
+    "edge attributes have one axis": (
+        three(1, edge_attr=torch.ones(4)),
+        ("Graph 1: edge_attr must have shape", "Got [4]"),
+    ),
+    "y has no targets": (three(None, y=torch.ones(1, 0)), ("Graph 0: y", "none", "[1, 0]")),
+    "y is beyond int64": (
+        three(None, y=torch.tensor([2**63 + 7], dtype=torch.uint64)),
+        ("Graph 0: y", f"Got {2**63 + 7}"),
+    ),
     "edges are sparse": (
         three(1, edge_index=torch.eye(3).to_sparse()),
         ("Graph 1: edge_index", "sparse", "to_edge_index"),
@@ -108,8 +133,8 @@ LISTS: dict[str, tuple[Any, tuple[str, ...]]] = {
         ("Graph 1: edge_attr must be finite", "row 0"),
     ),
     "edge attributes are integers": (
-        three(None, edge_attr=torch.ones(4, 2).long()),
-        ("edge_attr must be a floating-point",),
+        three(2, edge_attr=torch.ones(4, 2).long()),
+        ("Graph 2: edge_attr must be a floating-point",),
     ),
     "num_nodes is a float": (three(1, num_nodes=3.0), ("Graph 1: num_nodes", "integer", "3.0")),
     "num_nodes is negative": (three(1, num_nodes=-1), ("Graph 1: num_nodes", "-1")),
@@ -203,6 +228,7 @@ FIELDS: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
     "too few targets": ({"y": torch.tensor([0, 1])}, ("y", "3 graphs", "Got 2")),
     "too many targets": ({"y": torch.zeros(4)}, ("y", "3 graphs", "Got 4")),
     "targets in int32": ({"y": torch.zeros(3).int()}, ("y must be int64", "int32")),
+    "rows of no targets": ({"y": torch.zeros(3, 0)}, ("y must be int64", "[3, 0]")),
     "targets are a list": ({"y": [0, 1, 0]}, ("y must be int64", "list")),
     "targets are meta": ({"y": torch.zeros(3, device="meta")}, ("one device", "cpu and meta")),
     "channels": ({"in_channels": 3}, ("in_channels=3", "Got 2")),

@@ -1,5 +1,8 @@
 """What `train` and `fit` cannot be called with: splits, seeds, and things of another kind."""
 
+import copy
+import dataclasses
+import pickle
 from collections.abc import Callable
 from typing import Any
 
@@ -105,6 +108,15 @@ PARTS: dict[str, tuple[Any, str]] = {
     "beyond int64": ([2**63], f"Got graph {2**63}"),
     "far beyond int64": ([2**70], "Got object"),
     "objects": (np.array([None, 1]), "Got object"),
+    "beyond int64 in a tensor": (
+        torch.tensor([2**63], dtype=torch.uint64),
+        f"Got graph {2**63}",
+    ),
+    "beyond int64 in NumPy": (np.array([1, 2**64 - 1], np.uint64), f"Got graph {2**64 - 1}"),
+    "a masked array": (np.ma.array([1, 2], mask=[False, True]), "masked array. Use .compressed()"),
+    "a masked array without masks": (np.ma.array([1, 2]), "masked array"),
+    "boolean tensors among integers": ([torch.tensor(True), torch.tensor(2)], "and booleans"),
+    "boolean arrays among integers": ([np.array(True), np.array(2)], "integers and booleans"),
 }
 
 
@@ -118,6 +130,59 @@ def test_splits(make: Callable[[], Any], said: tuple[str, ...], trained: bool) -
         )
     else:
         assert_refused(InvalidParameterError, lambda: fit(TEN, ModelSpec("wl"), splits), said)
+
+
+def replaced(split: Split, **parts: Any) -> Split:
+    return dataclasses.replace(split, **parts)
+
+
+def test_a_replaced_part_leaves_the_masks_of_the_others() -> None:
+    split = replaced(replaced(Split([True, False], [1]), test=[4]), validation=[5])
+    said = ("Split 0: train", "each of the 10 graphs", "Got 2 entries")
+    for splits in ([split], copy.deepcopy([split]), pickle.loads(pickle.dumps([split]))):
+        with pytest.raises(InvalidParameterError) as caught:
+            fit(TEN, ModelSpec("wl"), splits)
+        assert all(fragment in str(caught.value) for fragment in said)
+
+
+def test_a_replaced_mask_is_no_longer_checked() -> None:
+    short = Split([True, False], [True, True], [False, True])
+    split = replaced(short, train=[0, 1, 2], test=mask(10, 3, 4), validation=())
+    assert fit(TEN, ModelSpec("wl"), [split])
+    assert split.test.tolist() == [3, 4]
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        [1, 3],
+        np.array([1, 3], np.uint64),
+        np.array([1, 3], ">i4"),
+        torch.tensor([1, 3], dtype=torch.uint64),
+        [torch.tensor(1), torch.tensor(3)],
+        [np.int64(1), 3],
+        [False, True, False, True],
+        np.array([False, True, False, True]),
+        [torch.tensor(False), torch.tensor(True), torch.tensor(False), torch.tensor(True)],
+    ],
+    ids=str,
+)
+def test_forms_of_numbers_and_masks(part: Any) -> None:
+    split = Split(part, [0])
+    assert split.train.dtype == torch.int64
+    assert split.train.tolist() == [1, 3]
+
+
+def test_seeds_and_numbers_of_folds_from_numpy() -> None:
+    """As they are accepted elsewhere."""
+    given = train(**{**GOOD_CALL, "seeds": np.array([3])})
+    assert given[0].train_loss == train(**{**GOOD_CALL, "seeds": [3]})[0].train_loss
+    for ours, theirs in zip(
+        stratified_folds(TEN.y, np.int64(5)),
+        stratified_folds(TEN.y, 5),
+        strict=True,
+    ):
+        assert torch.equal(ours[1], theirs[1])
 
 
 @pytest.mark.parametrize("name", ["train", "test", "validation"])
@@ -166,6 +231,8 @@ KINDS: dict[str, tuple[dict[str, Any], type[ClipGNNError], tuple[str, ...]]] = {
     "text as splits": ({"splits": "10"}, InvalidParameterError, ("splits must be a list", "str")),
     "one seed": ({"seeds": 0}, InvalidParameterError, ("seeds must be a list", "int")),
     "text as seeds": ({"seeds": "0"}, InvalidParameterError, ("seeds must be a list", "str")),
+    "rows of seeds": ({"seeds": np.zeros((1, 1))}, InvalidParameterError, ("seeds must be",)),
+    "float seeds": ({"seeds": np.zeros(1)}, InvalidParameterError, ("Seed 0", "Got 0.0")),
     "two seeds": ({"seeds": [0, 1]}, InvalidParameterError, ("1 splits, 2 seeds",)),
     "another device": ({"device": "tpu"}, InvalidParameterError, ("device must be", "'tpu'")),
     "meta device": ({"device": "meta"}, InvalidParameterError, ("device must be", "'meta'")),
@@ -292,6 +359,8 @@ TARGETS: dict[str, tuple[Any, str]] = {
     "text": ("0101", "Got str"),
     "a number": (torch.tensor(1), "of shape []"),
     "rows of classes": (torch.ones(4, 2).long(), "of shape [4, 2]"),
+    "beyond int64": (torch.tensor([0, 1, 2**63 + 7], dtype=torch.uint64), f"Got {2**63 + 7}"),
+    "rows of no targets": (torch.ones(4, 0), "of shape [4, 0]"),
     "huge": (torch.tensor([0, 1, 0, 2**50]), f"Got {2**50}"),
 }
 

@@ -1,5 +1,7 @@
 """A packed data set against PyG's own lists and batches."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 from hypothesis import given
@@ -11,6 +13,7 @@ from torch_geometric.data import Batch, Data
 from clipgnn.errors import InvalidGraphError, InvalidParameterError
 from clipgnn.graphs.batch import GraphBatch
 from clipgnn.graphs.packed import PackedGraphs
+from clipgnn.training import ModelSpec, Recipe, Split, train
 
 
 def random_graphs(
@@ -200,7 +203,7 @@ def broken(**changes: Tensor | None) -> list[Data]:
         (broken(edge_index=torch.zeros(2, 1)), "Graph 1: edge_index must be an int64 tensor"),
         (broken(edge_index=torch.tensor([0, 1])), "Graph 1: edge_index must have shape"),
         (broken(edge_attr=None), "Graph 1: every graph .* must have edge_attr if one has"),
-        (broken(edge_attr=torch.rand(1, 2)), "Graph 1: edge_attr must have a row for each of the"),
+        (broken(edge_attr=torch.rand(1, 2)), "Graph 1: edge_attr must have shape .* each edge"),
     ],
 )
 def test_what_is_no_data_set_is_refused(graphs: list[Data], message: str) -> None:
@@ -211,12 +214,30 @@ def test_what_is_no_data_set_is_refused(graphs: list[Data], message: str) -> Non
 @pytest.mark.parametrize("chosen", [torch.tensor([True, False]), torch.tensor([[0]])])
 def test_chosen_graphs_are_numbers(chosen: Tensor) -> None:
     packed = PackedGraphs.from_data_list(random_graphs([3, 4]))
-    with pytest.raises(InvalidParameterError, match="int64 tensor of their numbers"):
+    with pytest.raises(InvalidParameterError, match="int64 tensor of numbers of graphs"):
         packed.batch(chosen)
 
 
 def test_a_graph_that_is_not_there() -> None:
     packed = PackedGraphs.from_data_list(random_graphs([3, 4]))
     for number in (2, -1, 2**62):
-        with pytest.raises(InvalidParameterError, match=f"from 0 to 1. Got {number}"):
+        with pytest.raises(InvalidParameterError, match=f"from 0 to 1. Got graph {number}"):
             packed.batch(torch.tensor([0, number]))
+
+
+def test_attributes_and_targets_are_detached() -> None:
+    """Otherwise the second step of training would go backward through their history again."""
+    graphs = random_graphs([3, 4, 5, 3, 4, 5], edge_channels=2)
+    scale = torch.ones((), requires_grad=True)
+    for number, graph in enumerate(graphs):
+        graph.edge_index = torch.cat([graph.edge_index, graph.edge_index.flip(0)], 1)
+        graph.edge_attr = graph.edge_attr.repeat(2, 1) * scale
+        graph.x = graph.x * scale
+        graph.y = scale.view(1) * number
+    packed = PackedGraphs.from_data_list(graphs)
+    assert packed.edge_attr is not None
+    assert not any(part.requires_grad for part in (packed.x, packed.edge_attr, packed.y))
+    spec = ModelSpec("clip", {"num_colorings": 1, "hidden_channels": 4, "num_layers": 1})
+    recipe = Recipe(epochs=2, batch_size=2, loss="squared-error")
+    without_attributes = replace(packed, edge_attr=None)  # training supports no edge attributes
+    train(without_attributes, spec, recipe, [Split([0, 1, 2, 3], [4, 5])], [0])

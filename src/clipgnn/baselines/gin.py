@@ -22,7 +22,7 @@ class GIN(Members):
 
     From `"How powerful are graph neural networks?" <https://arxiv.org/abs/1810.00826>`_, Eqs. (4.1)
     and (4.2): :math:`h_v^{(t)} = \mathrm{MLP}^{(t)}((1 + \epsilon) h_v^{(t-1)} + \sum_{u \in N(v)}
-    h_u^{(t-1)})` with 2-layer MLPs, batch normalisation inside and after them, and a readout from
+    h_u^{(t-1)})` with 2-layer MLPs, batch normalization inside and after them, and a readout from
     the sums of every layer, the attributes included.
 
     Differs from its authors' program: none in the network. They count the attributes as a layer, so
@@ -130,7 +130,7 @@ class _Layer(nn.Module):
     """Eq. (4.1): the MLP of a node's own features and the sum of its neighbors'.
 
     The first map of the MLP commutes with that sum and goes before it. Maps have no biases, as
-    batch normalisation would take them off again.
+    batch normalization would take them off again.
     """
 
     def __init__(

@@ -41,7 +41,7 @@ class RingGNN(Members):
 
     Differs from the paper:
      - `norm="graph"`: every channel of a graph is normalised over its entries before the ReLU, and
-       the readout's MLP has batch normalisation; `norm=None` has neither, as in the paper. All that
+       the readout's MLP has batch normalization; `norm=None` has neither, as in the paper. All that
        tells circular skip links apart is a few entries among n², far smaller than what they share;
        results/README.md says what each of the two learns of them.
      - Sums inside the layers are means, and edges are weighted by 1/sqrt(degree) at both ends, as

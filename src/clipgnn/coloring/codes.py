@@ -12,7 +12,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn import functional
 
-from clipgnn.errors import InvalidColoringError, InvalidParameterError, suggestion
+from clipgnn.errors import InvalidColoringError, InvalidParameterError, shown, suggestion
 
 ColorCodeName = Literal["one-hot", "binary"]
 _NAMES = ("one-hot", "binary")
@@ -36,7 +36,7 @@ class ColorCode:
         if not isinstance(self.name, str) or self.name not in _NAMES:
             raise InvalidParameterError(
                 f"color_code must be one of {', '.join(map(repr, _NAMES))}. "
-                f"Got {self.name!r} instead.{suggestion(str(self.name), _NAMES)}"
+                f"Got {shown(self.name)} instead.{suggestion(self.name, _NAMES)}"
             )
 
     @property

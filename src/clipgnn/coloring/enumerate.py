@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from clipgnn.coloring.groups import Partition
-from clipgnn.errors import InvalidParameterError, TooManyColoringsError
+from clipgnn.errors import InvalidParameterError, TooManyColoringsError, shown
 
 MAX_ENUMERATED = 10_000_000
 """More colorings than this are not enumerated: 10! is, 11! is not."""
@@ -39,7 +39,7 @@ def all_colorings(groups: Tensor, chunk_size: int = 4096) -> Iterator[Tensor]:
     """
     if isinstance(chunk_size, bool) or not isinstance(chunk_size, int) or chunk_size < 1:
         raise InvalidParameterError(
-            f"chunk_size must be an integer of at least 1. Got {chunk_size!r} instead."
+            f"chunk_size must be an integer of at least 1. Got {shown(chunk_size)} instead."
         )
     partition = Partition.of(groups)
     total = int(enumerable_counts(partition)[0])

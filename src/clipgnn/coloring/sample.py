@@ -55,7 +55,7 @@ def sample_from_partition(
 ) -> Tensor:
     """`sample_colorings` for groups that are already numbered across the batch."""
     if generator is not None and not isinstance(generator, torch.Generator):
-        raise InvalidColoringError(f"generator must be a torch.Generator. Got {generator!r}.")
+        raise InvalidColoringError(f"generator must be a torch.Generator. Got {shown(generator)}.")
     # Where distinct colorings are scarce, drawing them by number cannot run out of luck;
     # elsewhere at least three of four draws are new, and the others are drawn again.
     scarce = partition.log_counts <= math.log(4 * k) + 1e-9

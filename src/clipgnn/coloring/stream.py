@@ -46,24 +46,24 @@ class HeldColorings:
 
     @property
     def counts(self) -> Tensor:
-        """The same number for every graph."""
+        """`[graphs]`: the number of held colorings, the same for every graph."""
         return self.graph_of_node.new_full((self.num_graphs,), self.colorings.shape[0])
 
     @property
     def most(self) -> int:
-        """That number."""
+        """The number of held colorings."""
         return self.colorings.shape[0]
 
     def everything(self) -> Colorings:
-        """What is held."""
+        """All held colorings."""
         return self.colorings
 
     def part(self, graphs: Tensor, start: int, stop: int) -> Colorings:
-        """A slice of what is held."""
+        """A slice of the held colorings, on the nodes of these graphs."""
         return self.colorings[start:stop, graphs[self.graph_of_node]]
 
     def sample(self, size: int, generator: torch.Generator | None) -> Colorings:
-        """The first of them: where they were drawn, they were drawn at random."""
+        """The first `size` held colorings; drawn ones are already in random order."""
         return self.colorings[:size]
 
 
@@ -80,7 +80,7 @@ class AllColorings:
         self.most = int(self.counts.max())
 
     def everything(self) -> Colorings:
-        """By number, from the first."""
+        """All colorings, ordered by number."""
         return self.part(torch.ones_like(self.counts, dtype=torch.bool), 0, self.most)
 
     def part(self, graphs: Tensor, start: int, stop: int) -> Colorings:

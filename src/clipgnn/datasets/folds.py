@@ -1,15 +1,20 @@
 """Which graphs are trained on and which are held out."""
 
+from typing import Any
+
+import numpy as np
 import torch
 from torch import Tensor
 
-from clipgnn.errors import InvalidParameterError
-from clipgnn.graphs.numbers import Numbers, as_numbers, check_mask, check_numbers
-from clipgnn.graphs.packed_checks import check_targets
+from clipgnn.errors import InvalidParameterError, shown
+from clipgnn.graphs.numbers import Numbers, as_numbers, check_numbers
+from clipgnn.graphs.packed_checks import check_targets, with_classes
 from clipgnn.graphs.seeds import NUMPY_BITS, check_seed
 
 
-def stratified_folds(y: Tensor, num_folds: int = 10, seed: int = 0) -> list[tuple[Tensor, Tensor]]:
+def stratified_folds(
+    y: Tensor, num_folds: int | np.integer[Any] = 10, seed: int = 0
+) -> list[tuple[Tensor, Tensor]]:
     """Folds with the same share of every class: those of the GIN protocol with seed 0.
 
     Targets to regress have no classes, and get folds drawn at random.
@@ -31,15 +36,13 @@ def stratified_folds(y: Tensor, num_folds: int = 10, seed: int = 0) -> list[tupl
 
     targets, seed = _targets(y), check_seed(seed, bits=NUMPY_BITS)
     graphs = targets.shape[0]
-    if (
-        isinstance(num_folds, bool)
-        or not isinstance(num_folds, int)
-        or not 2 <= num_folds <= graphs
-    ):
+    integer = isinstance(num_folds, int | np.integer) and not isinstance(num_folds, bool)
+    if not integer or not 2 <= num_folds <= graphs:
         raise InvalidParameterError(
             f"num_folds must be an integer from 2 to the number of graphs, {graphs}. "
-            f"Got {num_folds!r}."
+            f"Got {shown(num_folds)}."
         )
+    num_folds = int(num_folds)
     if targets.is_floating_point():
         splits = KFold(num_folds, shuffle=True, random_state=seed).split(targets)
     else:
@@ -75,12 +78,9 @@ def hold_out(train: Numbers, y: Tensor, fraction: float, seed: int) -> tuple[Ten
 
     targets, seed = _targets(y), check_seed(seed, bits=NUMPY_BITS)
     if isinstance(fraction, bool) or not isinstance(fraction, int | float) or not 0 < fraction < 1:
-        raise InvalidParameterError(f"fraction must be between 0 and 1. Got {fraction!r}.")
-    chosen = as_numbers("train", train)
-    if chosen.dtype == torch.bool:
-        check_mask("train", chosen.numel(), targets.shape[0])
-        chosen = chosen.nonzero()[:, 0]
-    check_numbers("train", chosen, targets.shape[0])
+        raise InvalidParameterError(f"fraction must be between 0 and 1. Got {shown(fraction)}.")
+    chosen, mask_length = as_numbers("train", train)
+    check_numbers("train", chosen, mask_length, targets.shape[0])
     try:
         kept, aside = train_test_split(
             chosen.numpy(),
@@ -98,7 +98,7 @@ def hold_out(train: Numbers, y: Tensor, fraction: float, seed: int) -> tuple[Ten
 
 def _targets(y: Tensor) -> Tensor:
     """Targets on the CPU, classes in int64."""
-    if isinstance(y, Tensor) and not (y.is_floating_point() or y.is_complex() or y.is_quantized):
-        y = y.long()
+    if isinstance(y, Tensor):
+        y = with_classes(y)
     check_targets(y)
     return y.cpu()

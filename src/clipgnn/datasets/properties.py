@@ -14,7 +14,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from clipgnn.errors import InvalidParameterError
+from clipgnn.errors import InvalidParameterError, shown
 from clipgnn.graphs.packed import PackedGraphs
 from clipgnn.graphs.seeds import check_seed
 
@@ -170,14 +170,14 @@ def circular_skip_links(
     """
     if not isinstance(skip_lengths, Sequence) or not skip_lengths:
         raise InvalidParameterError(
-            f"skip_lengths must be a list of at least one integer. Got {skip_lengths!r}."
+            f"skip_lengths must be a list of at least one integer. Got {shown(skip_lengths)}."
         )
     _check_at_least(1, copies=copies, num_nodes=num_nodes)
     for skip in skip_lengths:
-        if isinstance(skip, bool) or not isinstance(skip, int) or not 2 <= skip < num_nodes / 2:
+        if isinstance(skip, bool) or not isinstance(skip, int) or not 4 <= 2 * skip < num_nodes:
             raise InvalidParameterError(
-                f"A skip length must be an integer from 2 to under half of the {num_nodes} nodes, "
-                f"or the graph is not 4-regular. Got {skip!r}."
+                "A skip length must be an integer from 2 to under half of the "
+                f"{shown(num_nodes)} nodes, or the graph is not 4-regular. Got {shown(skip)}."
             )
     generator = torch.Generator().manual_seed(check_seed(seed))
     edges = [
@@ -213,7 +213,7 @@ def _check_at_least(least: int, **sizes: int) -> None:
     for name, size in sizes.items():
         if isinstance(size, bool) or not isinstance(size, int) or size < least:
             raise InvalidParameterError(
-                f"{name} must be an integer of at least {least}. Got {size!r}."
+                f"{name} must be an integer of at least {least}. Got {shown(size)}."
             )
 
 
@@ -221,7 +221,7 @@ def _check_probability(probability: float) -> None:
     number = isinstance(probability, int | float) and not isinstance(probability, bool)
     if not number or not 0 <= probability <= 1:
         raise InvalidParameterError(
-            f"probability must be a number from 0 to 1. Got {probability!r}."
+            f"probability must be a number from 0 to 1. Got {shown(probability)}."
         )
 
 

@@ -11,7 +11,7 @@ from torch.nn import functional
 
 from clipgnn.datasets.tu_download import download_tu
 from clipgnn.datasets.tu_files import TUFiles
-from clipgnn.errors import DatasetNotFoundError, InvalidParameterError
+from clipgnn.errors import DatasetNotFoundError, InvalidParameterError, shown
 from clipgnn.graphs.packed import PackedGraphs
 from clipgnn.graphs.sparse import running_sum
 
@@ -36,7 +36,7 @@ def find_tu(name: str, root: str | os.PathLike[str] | None = None) -> Path | Non
     if not re.fullmatch(r"\w[\w .+-]*", name):
         raise InvalidParameterError(
             "The name of a data set must be letters, digits and any of '_-+.', such as "
-            f"'IMDB-BINARY'; its folder is named with root. Got {name!r}."
+            f"'IMDB-BINARY'; its folder is named with root. Got {shown(name)}."
         )
     own = data_root(root) / name
     for folder in (own / "raw", own):

@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from clipgnn.errors import ClipGNNError, InvalidGraphError
+from clipgnn.errors import ClipGNNError, InvalidGraphError, shown
 
 FLOATS = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
 """Floats that torch computes with; those of 8 bits and fewer can only be stored."""
@@ -49,6 +49,25 @@ def check_node_attributes(x: Tensor, *, pointers: Tensor | None = None) -> None:
     Raises:
         InvalidGraphError: if they are neither, are not finite, or if there are no nodes.
     """
+    check_attribute_type(x)
+    if x.shape[0] == 0:
+        raise InvalidGraphError("A batch must have at least one node. Got x with no rows.")
+    if x.is_floating_point():
+        check_finite("x", x, pointers=pointers)
+    elif int(x.min()) < 0:
+        row = int((x < 0).nonzero()[0])
+        graph, place = _place_of(row, pointers)
+        raise InvalidGraphError(
+            f"{graph}Labels must not be negative. Got {int(x[row])} in row {place}."
+        )
+
+
+def check_attribute_type(x: object) -> None:
+    """Attributes are floats `[nodes, channels]` or integer labels `[nodes]`, of any value.
+
+    Raises:
+        InvalidGraphError: if they are neither.
+    """
     if not isinstance(x, Tensor):
         raise InvalidGraphError(
             f"x must be a torch.Tensor. Got {type(x).__name__} instead. "
@@ -61,12 +80,6 @@ def check_node_attributes(x: Tensor, *, pointers: Tensor | None = None) -> None:
             "x must be floating-point attributes [nodes, channels] or int64 labels [nodes]. "
             f"Got {describe(x)} instead. Use x.float(), or x.long() with one axis for labels."
         )
-    if x.shape[0] == 0:
-        raise InvalidGraphError("A batch must have at least one node. Got x with no rows.")
-    if labels and int(x.min()) < 0:
-        raise InvalidGraphError(f"Labels must not be negative. Got {int(x.min())}.")
-    if not labels:
-        check_finite("x", x, pointers=pointers)
 
 
 def check_edge_index(edge_index: Tensor) -> None:
@@ -116,11 +129,12 @@ def check_batch(batch: Tensor | None, num_nodes: int, batch_size: int | None = N
         InvalidGraphError: if it is not.
     """
     if batch_size is not None and (isinstance(batch_size, bool) or not isinstance(batch_size, int)):
-        raise InvalidGraphError(f"batch_size must be an integer or None. Got {batch_size!r}.")
+        raise InvalidGraphError(f"batch_size must be an integer or None. Got {shown(batch_size)}.")
     if batch is None:
         if batch_size not in (None, 1):
             raise InvalidGraphError(
-                f"batch must be given for several graphs. Got batch_size {batch_size} and no batch."
+                "batch must be given for several graphs. Got batch_size "
+                f"{shown(batch_size)} and no batch."
             )
         return
     if not isinstance(batch, Tensor) or batch.dtype != torch.int64 or batch.dim() != 1:
@@ -144,7 +158,7 @@ def check_batch(batch: Tensor | None, num_nodes: int, batch_size: int | None = N
         raise InvalidGraphError(
             "batch must number the graphs from 0 without large gaps: at most "
             f"{MOST_EMPTY_GRAPHS:,} graphs may have no nodes. Got graph {last} and batch_size "
-            f"{batch_size} for {num_nodes} nodes. Renumber the graphs with "
+            f"{shown(batch_size)} for {num_nodes} nodes. Renumber the graphs with "
             "torch.unique(batch, return_inverse=True)[1]."
         )
     if batch_size is not None and num_nodes and last >= batch_size:
@@ -174,6 +188,16 @@ def check_rows(
     Raises:
         InvalidGraphError: if they are not.
     """
+    check_row_type(name, values, shape, per)
+    check_finite(name, values, pointers=pointers)
+
+
+def check_row_type(name: str, values: object, shape: list[int | None], per: str) -> None:
+    """`values` are floats of this shape, as for `check_rows`, finite or not.
+
+    Raises:
+        InvalidGraphError: if they are not.
+    """
     if isinstance(values, Tensor):
         check_plain(name, values)
     if not isinstance(values, Tensor) or values.dtype not in FLOATS:
@@ -190,7 +214,6 @@ def check_rows(
             f"{name} must have shape [{wanted_shape}], a row for each {per}. "
             f"Got {list(values.shape)} instead."
         )
-    check_finite(name, values, pointers=pointers)
 
 
 def check_finite(name: str, values: Tensor, *, pointers: Tensor | None = None) -> None:
@@ -206,13 +229,11 @@ def check_finite(name: str, values: Tensor, *, pointers: Tensor | None = None) -
     """
     if bool(torch.isfinite(values).all()):
         return
-    row, graph = int((~torch.isfinite(values)).nonzero()[0, 0]), ""
-    worst = _worst(values[row])
-    if pointers is not None:
-        number = int((pointers <= row).sum()) - 1
-        row, graph = row - int(pointers[number]), f"Graph {number}: "
+    row = int((~torch.isfinite(values)).nonzero()[0, 0])
+    graph, place = _place_of(row, pointers)
     raise InvalidGraphError(
-        f"{graph}{name} must be finite. Got {worst} in row {row}. Replace or drop it."
+        f"{graph}{name} must be finite. Got {_worst(values[row])} in row {place}. Replace or drop "
+        "it."
     )
 
 
@@ -229,8 +250,29 @@ def check_devices(x: Tensor, *others: Tensor | None) -> None:
         )
 
 
+def _place_of(row: int, pointers: Tensor | None) -> tuple[str, int]:
+    """The beginning of a message that names the graph of a row, and the row in that graph."""
+    if pointers is None:
+        return "", row
+    number = int((pointers <= row).sum()) - 1
+    return f"Graph {number}: ", row - int(pointers[number])
+
+
 def _worst(row: Tensor) -> str:
     return "NaN" if bool(torch.isnan(row).any()) else "an infinite value"
+
+
+def first_beyond_int64(values: Tensor) -> tuple[int, int] | None:
+    """Row and value of the first number of 2^63 or more, which int64 would store as negative."""
+    stored = values.layout == torch.strided and not values.is_meta and values.numel() > 0
+    if values.dtype != torch.uint64 or not stored:
+        return None
+    rows = values.cpu().long().reshape(values.shape[0] if values.dim() else 1, -1)
+    wrapped = (rows < 0).nonzero()
+    if wrapped.numel() == 0:
+        return None
+    row, column = wrapped[0].tolist()
+    return row, int(rows[row, column]) + 2**64
 
 
 def describe(value: object) -> str:

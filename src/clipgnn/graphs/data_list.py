@@ -12,7 +12,15 @@ import torch
 from torch import Tensor
 
 from clipgnn.errors import InvalidGraphError, shown
-from clipgnn.graphs.checks import FLOATS, check_edge_index, check_node_attributes, check_plain
+from clipgnn.graphs.checks import (
+    FLOATS,
+    check_attribute_type,
+    check_edge_index,
+    check_node_attributes,
+    check_plain,
+    check_row_type,
+)
+from clipgnn.graphs.packed_checks import with_classes
 from clipgnn.graphs.sparse import running_sum
 
 MOST_NODES = 10**8
@@ -97,14 +105,9 @@ def _check_graph(graph: "Data") -> int:
             "data.edge_weight), put it into edge_attr, or give it to CLIP.forward directly."
         )
     if graph.x is not None:
-        _check_rows_of("x", graph.x)
+        check_attribute_type(graph.x)
     if graph.edge_attr is not None:
-        _check_rows_of("edge_attr", graph.edge_attr)
-        if graph.edge_attr.shape[0] != graph.edge_index.shape[1]:
-            raise InvalidGraphError(
-                f"edge_attr must have a row for each of the {graph.edge_index.shape[1]} edges. "
-                f"Got {graph.edge_attr.shape[0]} rows."
-            )
+        check_row_type("edge_attr", graph.edge_attr, [graph.edge_index.shape[1], None], "edge")
     _check_target(graph.y)
     return _num_nodes(graph)
 
@@ -129,14 +132,6 @@ def _num_nodes(graph: "Data") -> int:
     return int(count)
 
 
-def _check_rows_of(name: str, values: object) -> None:
-    if not isinstance(values, Tensor):
-        raise InvalidGraphError(f"{name} must be a torch.Tensor. Got {type(values).__name__}.")
-    check_plain(name, values)
-    if values.dim() == 0:
-        raise InvalidGraphError(f"{name} must have a row for each node or edge. Got one number.")
-
-
 def _check_target(y: object) -> None:
     if not isinstance(y, Tensor):
         got = "none" if y is None else f"{type(y).__name__}"
@@ -149,6 +144,10 @@ def _check_target(y: object) -> None:
             "y must be a class (an integer) or floats to regress of 16 to 64 bits. Got "
             f"{str(y.dtype).removeprefix('torch.')}."
         )
+    if y.dim() > 0 and y.numel() == 0 and y.shape[0] == 1:
+        raise InvalidGraphError(
+            f"y must have at least one target. Got none, in shape {list(y.shape)}."
+        )
     if y.dim() > 0 and y.shape[0] != 1:
         raise InvalidGraphError(
             f"y must have one row. Got {y.shape[0]} rows; several targets of a graph must be in "
@@ -157,7 +156,7 @@ def _check_target(y: object) -> None:
 
 
 def _joined(name: str, parts: Sequence[Tensor | None], dim: int) -> Tensor:
-    """Concatenate, if all graphs have it and agree in dtype and channels with the first."""
+    """Concatenate and detach, if all graphs have it with the dtype and channels of the first."""
     present: list[Tensor] = []
     for number, part in enumerate(parts):
         if part is None:
@@ -170,7 +169,7 @@ def _joined(name: str, parts: Sequence[Tensor | None], dim: int) -> Tensor:
                 f"all graphs. Got {_kind(part, dim)}, but {_kind(present[0], dim)} in graph 0."
             )
         present.append(part)
-    return torch.cat(present, dim)
+    return torch.cat(present, dim).detach()  # a data set has no autograd history
 
 
 def _kind(part: Tensor, dim: int) -> str:
@@ -183,4 +182,4 @@ def _targets(parts: Sequence[Tensor]) -> Tensor:
     y = _joined("y", [part.view(1) if part.dim() == 0 else part for part in parts], dim=0)
     if y.dim() == 2 and y.shape[1] == 1:
         y = y[:, 0]
-    return y if y.is_floating_point() else y.long()
+    return with_classes(y)

@@ -14,6 +14,7 @@ from clipgnn.errors import InvalidGraphError, InvalidParameterError
 from clipgnn.graphs.batch import Edges, GraphBatch
 from clipgnn.graphs.checks import check_plain, describe
 from clipgnn.graphs.data_list import flat_tensors
+from clipgnn.graphs.numbers import check_range
 from clipgnn.graphs.packed_checks import check_packed
 from clipgnn.graphs.sparse import running_sum
 
@@ -248,15 +249,11 @@ class PackedGraphs:
         """
         if not isinstance(chosen, Tensor) or chosen.dtype != torch.int64 or chosen.dim() != 1:
             raise InvalidParameterError(
-                "Chosen graphs must be an int64 tensor of their numbers, with one axis. Got "
+                "chosen must be an int64 tensor of numbers of graphs, with one axis. Got "
                 f"{describe(chosen)}. A mask becomes one with .nonzero().flatten()."
             )
         check_plain("chosen", chosen, InvalidParameterError)
-        outside = chosen[(chosen < 0) | (chosen >= len(self))]
-        if outside.numel():
-            raise InvalidParameterError(
-                f"Chosen graphs must be numbers from 0 to {len(self) - 1}. Got {int(outside[0])}."
-            )
+        check_range("chosen", chosen, len(self))
         nodes, graph_of_node, first = _members(self.node_pointers, chosen)
         edges, graph_of_edge, _ = _members(self.edge_pointers, chosen)
         source, target = self.edge_index[:, edges] + first[graph_of_edge]

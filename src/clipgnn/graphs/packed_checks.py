@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from clipgnn.errors import InvalidGraphError
+from clipgnn.errors import InvalidGraphError, shown
 from clipgnn.graphs.checks import (
     FLOATS,
     check_devices,
@@ -13,6 +13,7 @@ from clipgnn.graphs.checks import (
     check_plain,
     check_rows,
     describe,
+    first_beyond_int64,
 )
 
 MOST_CLASSES = 10_000_000
@@ -54,6 +55,19 @@ def check_packed(
     check_targets(y, node_pointers.numel() - 1)
 
 
+def with_classes(y: Tensor) -> Tensor:
+    """Convert integer targets, or booleans, to classes in int64; return all others unchanged.
+
+    Raises:
+        InvalidGraphError: if a target is too large for int64. The message names the graph.
+    """
+    if y.is_floating_point() or y.is_complex() or y.is_quantized:
+        return y
+    if (wrapped := first_beyond_int64(y)) is not None:
+        raise _not_a_class(*wrapped)
+    return y.long()
+
+
 def check_targets(y: Tensor, num_graphs: int | None = None) -> None:
     """Check that targets are classes `[graphs]` in int64, or finite floats, a row for each graph.
 
@@ -62,6 +76,7 @@ def check_targets(y: Tensor, num_graphs: int | None = None) -> None:
     """
     classes = isinstance(y, Tensor) and y.dtype == torch.int64 and y.dim() == 1
     numbers = isinstance(y, Tensor) and y.dtype in FLOATS and y.dim() in (1, 2)
+    numbers = numbers and 0 not in y.shape[1:]
     if not classes and not numbers:
         raise InvalidGraphError(
             "y must be int64 classes [graphs], or floats to regress, [graphs] or "
@@ -78,11 +93,14 @@ def check_targets(y: Tensor, num_graphs: int | None = None) -> None:
     wrong = ((y < 0) | (y >= MOST_CLASSES)).nonzero()
     if wrong.numel():
         graph = int(wrong[0])
-        raise InvalidGraphError(
-            f"Graph {graph}: y must be a class, counted from 0 and under {MOST_CLASSES:,}, or a "
-            f"float to regress. Got {int(y[graph])}. Number the classes with "
-            "torch.unique(y, return_inverse=True)[1]."
-        )
+        raise _not_a_class(graph, int(y[graph]))
+
+
+def _not_a_class(graph: int, got: int) -> InvalidGraphError:
+    return InvalidGraphError(
+        f"Graph {graph}: y must be a class, counted from 0 and under {MOST_CLASSES:,}, or a float "
+        f"to regress. Got {got}. Number the classes with torch.unique(y, return_inverse=True)[1]."
+    )
 
 
 def _check_pointers(name: str, pointers: Tensor, end: int, of_what: str) -> None:
@@ -107,17 +125,17 @@ def _check_pointers(name: str, pointers: Tensor, end: int, of_what: str) -> None
 def _check_channels(x: Tensor, in_channels: int) -> None:
     if isinstance(in_channels, bool) or not isinstance(in_channels, int) or in_channels < 1:
         raise InvalidGraphError(
-            f"in_channels must be an integer of at least 1. Got {in_channels!r}. Nodes without "
-            "attributes can all have the same label: torch.zeros(nodes, dtype=torch.int64)."
+            f"in_channels must be an integer of at least 1. Got {shown(in_channels)}. Nodes "
+            "without attributes can all have the same label: torch.zeros(nodes, dtype=torch.int64)."
         )
     if x.dim() == 2 and x.shape[1] != in_channels:
         raise InvalidGraphError(
-            f"x must have in_channels={in_channels} channels. Got {x.shape[1]}."
+            f"x must have in_channels={shown(in_channels)} channels. Got {x.shape[1]}."
         )
     if x.dim() == 1 and (int(x.max()) >= in_channels or in_channels > MOST_CLASSES):
         raise InvalidGraphError(
             f"Labels must be under in_channels, which may be up to {MOST_CLASSES:,}. Got label "
-            f"{int(x.max())} and in_channels={in_channels}. Number the labels with "
+            f"{int(x.max())} and in_channels={shown(in_channels)}. Number the labels with "
             "torch.unique(x, return_inverse=True)[1]."
         )
 

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from clipgnn.errors import InvalidParameterError, suggestion
+from clipgnn.errors import InvalidParameterError, shown, suggestion
 
 Activation = Callable[[Tensor], Tensor]
 
@@ -57,6 +57,6 @@ def activation_named(name: str) -> Activation:
             f"Got {name!r}: {_REFUSED[name.lower()]}. Use one of {known}."
         )
     raise InvalidParameterError(
-        f"activation must be one of {known}. Got {name!r} instead."
-        f"{suggestion(str(name).lower(), ACTIVATIONS)}"
+        f"activation must be one of {known}. Got {shown(name)} instead."
+        f"{suggestion(name, ACTIVATIONS)}"
     )

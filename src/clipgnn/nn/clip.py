@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from clipgnn.coloring.codes import ColorCode, ColorCodeName
 from clipgnn.coloring.stream import ColoringStream, HeldColorings, draw_colorings
-from clipgnn.errors import InvalidParameterError
+from clipgnn.errors import InvalidParameterError, shown
 from clipgnn.graphs.batch import Edges, GraphBatch
 from clipgnn.graphs.padded import PaddedBatch, PaddedEdges
 from clipgnn.nn import streaming
@@ -404,7 +404,8 @@ class CLIP(Members):
             if num_colorings is not None:
                 raise InvalidParameterError(
                     "Either colorings or num_colorings can be given, since the colorings determine "
-                    f"their number. Got both, with num_colorings={num_colorings!r}. Leave one out."
+                    f"their number. Got both, with num_colorings={shown(num_colorings)}. Leave one "
+                    "out."
                 )
             if not torch.compiler.is_compiling():
                 nodes = graphs.num_nodes // self.config.num_members

@@ -64,7 +64,7 @@ class CLIPConfig:
         for key in values:
             if key not in known:
                 raise InvalidParameterError(
-                    f"CLIP has no parameter {key!r}.{suggestion(key, known)}"
+                    f"CLIP has no parameter {shown(key)}.{suggestion(key, known)}"
                 )
         missing = [name for name in ("in_channels", "out_channels") if name not in values]
         if missing:
@@ -84,8 +84,8 @@ class CLIPConfig:
             if self.num_colorings != 0:
                 rule = 'be at least 1 or "all": the model was built with colors'
             raise InvalidParameterError(
-                f"num_colorings must {rule}. Got {num_colorings!r}. Build another model with "
-                f"num_colorings={num_colorings!r}."
+                f"num_colorings must {rule}. Got {shown(num_colorings)}. Build another model with "
+                f"num_colorings={shown(num_colorings)}."
             )
         return changed
 

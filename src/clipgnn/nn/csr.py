@@ -26,7 +26,7 @@ def csr_product(rowptr: Tensor, col: Tensor, weight: Tensor | None, x: Tensor) -
 
 @cache
 def _silence_beta_warning() -> None:
-    """torch says once that CSR tensors are in beta; say it to nobody."""
+    """Suppress the warning that CSR tensors are in beta, which torch gives once per process."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         index = torch.zeros(1, dtype=torch.int64)

@@ -1,4 +1,4 @@
-"""Dropout whose masks are each member's own: who trains beside it changes nothing."""
+"""Dropout with separate masks for each member, which do not depend on the other members."""
 
 from collections.abc import Sequence
 

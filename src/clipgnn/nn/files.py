@@ -16,7 +16,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save as to_bytes
 from torch import Tensor, nn
 
-from clipgnn.errors import InvalidParameterError, ModelFileError, ModelNotFoundError
+from clipgnn.errors import InvalidParameterError, ModelFileError, ModelNotFoundError, shown
 from clipgnn.nn.clip import CLIP
 from clipgnn.nn.config import CLIPConfig
 from clipgnn.writing import write_file
@@ -40,9 +40,10 @@ def save(model: nn.Module, path: str | os.PathLike[str]) -> None:
         path: the file, usually named `….safetensors`. An existing one is replaced.
 
     Raises:
-        InvalidParameterError: if it is not a CLIP model.
+        InvalidParameterError: if it is not a CLIP model, or `path` is not a path.
         OutputError: if the file cannot be written. An earlier file is then unchanged.
     """
+    target = _as_path(path)
     model = getattr(model, "_orig_mod", model)  # what torch.compile wraps
     if not isinstance(model, CLIP):
         raise InvalidParameterError(f"Only CLIP models can be saved. Got {type(model).__name__}.")
@@ -51,7 +52,7 @@ def save(model: nn.Module, path: str | os.PathLike[str]) -> None:
     metadata = {"format": _FORMAT, "config": config, "sha256:config": _sha256(config.encode())}
     for name, value in tensors.items():
         metadata[f"sha256:{name}"] = _checksum(name, value)
-    write_file(path, to_bytes(tensors, metadata))
+    write_file(target, to_bytes(tensors, metadata))
 
 
 def load(path: str | os.PathLike[str]) -> CLIP:
@@ -61,10 +62,11 @@ def load(path: str | os.PathLike[str]) -> CLIP:
     finite are loaded as they were saved.
 
     Raises:
+        InvalidParameterError: if `path` is not a path.
         ModelNotFoundError: if there is no such file; it is a FileNotFoundError.
         ModelFileError: if the file is damaged, or is not a model of clipgnn.
     """
-    target = Path(path)
+    target = Path(_as_path(path))
     if not target.is_file():
         raise ModelNotFoundError(f"path must be a file. There is no model file {target}.")
     try:
@@ -88,6 +90,19 @@ def load(path: str | os.PathLike[str]) -> CLIP:
     model = CLIP.from_config(config).to(dtype)
     model.load_state_dict(tensors)
     return model
+
+
+def _as_path(path: str | os.PathLike[str]) -> str:
+    try:
+        named = os.fspath(path)
+    except TypeError:
+        named = None
+    if not isinstance(named, str):
+        raise InvalidParameterError(
+            f"path must be a str or a pathlib.Path. Got {shown(path)} of type "
+            f"{type(path).__name__}."
+        )
+    return named
 
 
 def _sha256(content: bytes) -> str:

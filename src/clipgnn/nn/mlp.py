@@ -1,4 +1,4 @@
-"""The 2-layer MLPs φ and ψ: Linear, normalisation, activation, Linear."""
+"""The 2-layer MLPs φ and ψ: Linear, normalization, activation, Linear."""
 
 import torch
 from torch import Tensor, nn
@@ -46,7 +46,7 @@ class MLP(nn.Module):
     def between(
         self, x: MemberRows, moments: Moments | None = None, real: Tensor | None = None
     ) -> MemberRows:
-        """Normalisation and activation of what the first map returned; see `BatchNorm`."""
+        """Normalization and activation of what the first map returned; see `BatchNorm`."""
         if self.norm is not None:
             # Under autocast rows have a lower precision than statistics, which need the higher one.
             x = x.to(torch.promote_types(x.dtype, self.norm.weight.dtype))

@@ -157,11 +157,8 @@ class _Autocast:
         return cls(device_type, enabled, torch.get_autocast_dtype(device_type))
 
     def restored(self) -> torch.autocast:
-        """A context with this state, in which no cast weights are cached.
-
-        A weight that is cast without gradients must not be used where gradients are needed.
-        """
-        return torch.autocast(self.device_type, self.dtype, self.enabled, cache_enabled=False)
+        """A context with this state."""
+        return torch.autocast(self.device_type, self.dtype, self.enabled)
 
 
 @dataclass(frozen=True)

@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import torch
 
-from clipgnn.errors import InvalidGraphError, InvalidParameterError
+from clipgnn.errors import InvalidGraphError, InvalidParameterError, shown
 from clipgnn.graphs.packed import PackedGraphs
 from clipgnn.graphs.seeds import check_seed
 from clipgnn.training.models import ModelSpec
@@ -59,6 +60,8 @@ def check_seeds(seeds: Any, num_splits: int) -> list[int]:
     Raises:
         InvalidParameterError: if there are more or fewer, or one is not a seed.
     """
+    if isinstance(seeds, np.ndarray) and seeds.ndim == 1:
+        seeds = seeds.tolist()
     if isinstance(seeds, str) or not isinstance(seeds, Sequence):
         raise InvalidParameterError(
             f"seeds must be a list of integers, one for each split. Got {type(seeds).__name__}."
@@ -79,9 +82,11 @@ def device_named(device: str | torch.device) -> torch.device:
     try:
         found = torch.device(device)
     except (RuntimeError, TypeError) as error:
-        raise InvalidParameterError(f'device must be "cpu" or "cuda". Got {device!r}.') from error
+        raise InvalidParameterError(
+            f'device must be "cpu" or "cuda". Got {shown(device)}.'
+        ) from error
     if found.type not in ("cpu", "cuda"):
-        raise InvalidParameterError(f'device must be "cpu" or "cuda". Got {device!r}.')
+        raise InvalidParameterError(f'device must be "cpu" or "cuda". Got {shown(device)}.')
     if found.type == "cuda" and not torch.cuda.is_available():
         raise InvalidParameterError(
             f"device must be one that torch can use here. Got {str(found)!r}, and no GPU is "

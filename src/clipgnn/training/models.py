@@ -16,7 +16,7 @@ from clipgnn.baselines.ring_gnn import RingGNN
 from clipgnn.baselines.rp_gin import RPGIN
 from clipgnn.coloring.codes import ColorCode
 from clipgnn.coloring.groups import Partition, color_groups
-from clipgnn.errors import InvalidParameterError, suggestion
+from clipgnn.errors import InvalidParameterError, shown, suggestion
 from clipgnn.graphs.packed import PackedGraphs
 from clipgnn.nn.clip import CLIP
 from clipgnn.nn.config import CLIPConfig
@@ -105,7 +105,7 @@ def check_known(complaint: str, name: str, known: Iterable[str]) -> None:
     known = tuple(known)
     if name not in known:
         raise InvalidParameterError(
-            f"{complaint} {name!r}; there are {', '.join(known)}.{suggestion(name, known)}"
+            f"{complaint} {shown(name)}; there are {', '.join(known)}.{suggestion(name, known)}"
         )
 
 

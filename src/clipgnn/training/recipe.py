@@ -1,9 +1,10 @@
 """How to train, and the history that training returns."""
 
+import sys
 from dataclasses import dataclass
 from typing import Literal
 
-from clipgnn.errors import InvalidParameterError
+from clipgnn.errors import InvalidParameterError, shown
 
 
 @dataclass(frozen=True)
@@ -34,8 +35,10 @@ class Recipe:
                 continue
             if isinstance(value, bool) or not isinstance(value, int) or value < 1:
                 raise self._error(name, "an integer of at least 1")
-        if not isinstance(self.learning_rate, int | float) or not self.learning_rate > 0:
-            raise self._error("learning_rate", "a positive number")
+        rate = self.learning_rate
+        number = isinstance(rate, int | float) and not isinstance(rate, bool)
+        if not number or not 0 < rate <= sys.float_info.max:
+            raise self._error("learning_rate", "a positive finite number")
         if self.loss not in ("cross-entropy", "squared-error"):
             raise self._error("loss", '"cross-entropy" or "squared-error"')
 
@@ -45,7 +48,7 @@ class Recipe:
 
     def _error(self, name: str, rule: str) -> InvalidParameterError:
         return InvalidParameterError(
-            f"The {name!r} of a training recipe must be {rule}. Got {getattr(self, name)!r}."
+            f"The {name!r} of a training recipe must be {rule}. Got {shown(getattr(self, name))}."
         )
 
 

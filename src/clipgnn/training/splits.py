@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
 from clipgnn.errors import InvalidParameterError
-from clipgnn.graphs.numbers import Numbers, as_numbers, check_mask, check_numbers
+from clipgnn.graphs.numbers import Numbers, as_numbers, check_numbers
 
 _PARTS = ("train", "test", "validation")
 
@@ -23,6 +23,7 @@ class Split:
             with an entry for each graph of the data set.
         test: graphs to test on after every epoch.
         validation: graphs to choose an epoch or a configuration by; may be empty.
+        masks: set by `dataclasses.replace`, so that the lengths of the masks are still checked.
 
     Raises:
         InvalidParameterError: if a part is neither numbers nor a mask. Range, duplicates and
@@ -36,17 +37,35 @@ class Split:
     train: Tensor
     test: Tensor
     validation: Tensor
-    mask_lengths: dict[str, int] = field(init=False, repr=False)
+    masks: Sequence["FromMask"] = field(default=(), repr=False)
 
-    def __init__(self, train: Numbers, test: Numbers, validation: Numbers = ()) -> None:
-        lengths: dict[str, int] = {}
+    def __init__(
+        self,
+        train: Numbers,
+        test: Numbers,
+        validation: Numbers = (),
+        masks: Sequence["FromMask"] = (),
+    ) -> None:
+        found = []
         for name, part in zip(_PARTS, (train, test, validation), strict=True):
-            numbers = as_numbers(f"The {name!r} part of a split", part)
-            if numbers.dtype == torch.bool:
-                lengths[name] = numbers.numel()
-                numbers = numbers.nonzero()[:, 0]
+            numbers, length = as_numbers(f"The {name!r} part of a split", part)
+            length = mask_length(part, masks) if length is None else length
+            if length is not None:
+                found.append(FromMask(numbers, length))
             object.__setattr__(self, name, numbers)
-        object.__setattr__(self, "mask_lengths", lengths)
+        object.__setattr__(self, "masks", tuple(found))
+
+
+class FromMask(NamedTuple):
+    """A part of a split that was given as a mask of this length."""
+
+    numbers: Tensor
+    length: int
+
+
+def mask_length(part: object, masks: Sequence[FromMask]) -> int | None:
+    """The length of the mask that a part was made from; None if it was made from numbers."""
+    return next((length for numbers, length in masks if numbers is part), None)
 
 
 def check_splits(splits: Any, num_graphs: int, *, allow_overlap: bool = False) -> None:
@@ -89,7 +108,6 @@ def check_splits(splits: Any, num_graphs: int, *, allow_overlap: bool = False) -
 def _check_part(name: str, split: Split, number: int, num_graphs: int) -> None:
     what = f"Split {number}: {name}"
     numbers: Tensor = getattr(split, name)
-    check_mask(what, split.mask_lengths.get(name, num_graphs), num_graphs)
+    check_numbers(what, numbers, mask_length(numbers, split.masks), num_graphs)
     if numbers.numel() == 0 and name != "validation":
         raise InvalidParameterError(f"{what} must name at least one graph. Got none.")
-    check_numbers(what, numbers, num_graphs)
