@@ -188,7 +188,7 @@ class BatchNorm(nn.Module):
             centered = torch.where(inside, x - mean[:, None], 0)
             variance = centered.square().sum(1) / rows.clamp(min=1)
         unbiased = variance.detach() * (rows / (rows - 1).clamp(min=1))
-        self._track(mean.detach(), unbiased, self.momentum * (rows > 1))
+        self._track(mean.detach(), unbiased, self.momentum * (rows > 1).to(x.dtype))
         return mean, variance
 
     @torch.no_grad()
