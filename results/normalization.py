@@ -82,7 +82,12 @@ RULE, RULE_BIAS = BatchNorm._normalize, norm.FIRST_BIAS
 
 
 def _plain(
-    self: BatchNorm, x: Tensor, mean: Tensor, variance: Tensor, real: Tensor | None
+    self: BatchNorm,
+    x: Tensor,
+    mean: Tensor,
+    variance: Tensor,
+    real: Tensor | None,
+    unit: float,
 ) -> Tensor:
     """Batch normalization without a rule for constant channels."""
     scale = self.weight * torch.rsqrt(variance + self.epsilon)
@@ -203,12 +208,13 @@ def main() -> None:
         return
     found: dict[str, Any] = dict(np.load(given.output)) if given.output.exists() else {}
     for cell in CELLS:
-        if cell.name in found or not re.search(given.cells, cell.name):
+        key = f"{cell.name}@{given.seed}" if given.seed else cell.name
+        if key in found or not re.search(given.cells, cell.name):
             continue
         start = time.perf_counter()
         curves, losses = train_cell(cell, torch.device(given.device), given)
-        found[cell.name] = curves.astype(np.float32)
-        found[f"{cell.name}/loss"] = losses.astype(np.float32)
+        found[key] = curves.astype(np.float32)
+        found[f"{cell.name}/loss{key.removeprefix(cell.name)}"] = losses.astype(np.float32)
         partial = given.output.with_suffix(".partial.npz")
         np.savez_compressed(partial, **found)
         partial.replace(given.output)
