@@ -120,7 +120,7 @@ def test_trials_are_trained(protocol):
 
 def test_training_that_diverges_is_never_a_result(tmp_path):
     content = {"epochs": 2, "num_layers": 1, "hidden_channels": 4, "learning_rate": 1e30}
-    models = [{"model": "clip", "num_colorings": 0}]
+    models = [{"model": "clip", "num_colorings": 1}]
     text = {"datasets": ["csl"], "models": models, "grid": content, "folds": 2}
     spec = on_real_data(parse_spec(text, "a", "a.toml"))
     with Store(tmp_path / "a.sqlite", create=True) as store:
