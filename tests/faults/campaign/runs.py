@@ -99,7 +99,11 @@ class Running:
         Raises:
             DisturbedError: if others are left after `ORPHAN_SECONDS`; they are ended first.
         """
-        family = {process: _started(process) for process in descendants(self.process.pid)}
+        family = {
+            process: began
+            for process in descendants(self.process.pid)
+            if (began := _started(process)) is not None  # it may have ended meanwhile
+        }
         self.process.kill()
         self.process.wait()
         end = time.monotonic() + ORPHAN_SECONDS
