@@ -136,7 +136,8 @@ def test_a_failure_leaves_the_earlier_file(
 
 
 SLOWLY = """
-import os, sys, time
+import os, signal, sys, time
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job ignores it
 from clipgnn.writing import write_file
 def stop_here(descriptor):
     print("writing", flush=True)
