@@ -1,7 +1,9 @@
-# `make demo` and `make test` are all anyone needs to know; each sets up what it needs.
+# `make demo`, `make test`, `make lint` and `make docs` are all a contributor needs; each sets up what
+# it needs.
 # PYTHON=/path/to/python chooses the interpreter of a new environment.
 
 VENV := .venv
+OLDEST := .venv-oldest
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 PYTHON ?=
@@ -10,26 +12,47 @@ PYTEST_FLAGS ?= --timeout=600 --numprocesses=2 --dist=loadfile
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test fuzz lint lock format bench clean distclean
+.PHONY: help demo test suite test-oldest docs wheel-test slow fuzz lint lock format bench clean distclean
 .DELETE_ON_ERROR:
 
 help:
 	@echo "make demo       what CLIP can do, in a minute"
 	@echo "make test       lint, then the test suite"
+	@echo "make docs       check links and code of the documentation, run its examples"
+	@echo "make slow       the tests that take long"
 	@echo "make fuzz       100,000 random inputs (EXAMPLES=, OUTPUT=counts.md, SEED=)"
 	@echo "make lint       ruff, mypy, import-linter"
 	@echo "make format     let ruff rewrite the code"
 	@echo "make lock       write requirements-dev.txt, the hashes of the pins (INDEX_URL=)"
 	@echo "make bench      speed against PyG, and how the cost grows"
-	@echo "make clean      remove caches and build outputs (make distclean: $(VENV) too)"
+	@echo "make clean      remove caches and build outputs (make distclean: environments too)"
 
 demo: $(READY)
 	$(BIN)/clipgnn demo
 
 # Small products gain nothing from threads, and lose much where cores are shared.
-test: export OMP_NUM_THREADS := $(or $(OMP_NUM_THREADS),1)
-test: lint
+suite test-oldest docs wheel-test slow: export OMP_NUM_THREADS := $(or $(OMP_NUM_THREADS),1)
+
+test: lint suite
+
+# The tests without the linters. CLIPGNN_TEST_WITHOUT=igraph,grakel,ray blocks optional packages.
+suite: $(READY)
 	$(BIN)/python -m pytest $(PYTEST_FLAGS)
+
+# The tests with the oldest supported release of every dependency, in an environment of its own.
+test-oldest: $(OLDEST)/.ready
+	$(OLDEST)/bin/python -m pytest $(PYTEST_FLAGS)
+
+docs: $(READY)
+	$(BIN)/python -m pytest -n0 tests/test_docs.py src
+
+# Builds the wheel, installs it in a new environment and uses it from another folder.
+wheel-test: $(READY)
+	$(BIN)/python -m pytest -n0 -m slow tests/test_wheel.py
+
+# Tests that take long: memory, killed clusters, the wheel, a soak.
+slow: $(READY)
+	$(BIN)/python -m pytest -n0 -m "slow and not gpu" tests
 
 fuzz: $(READY)
 	$(BIN)/python -m tests.faults.fuzz $(if $(EXAMPLES),--examples $(EXAMPLES)) \
@@ -81,9 +104,14 @@ $(READY): pyproject.toml constraints.txt requirements-dev.txt
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --no-index --no-build-isolation --editable '.[dev]'
 	@touch $@
 
+$(OLDEST)/.ready: pyproject.toml constraints-oldest.txt
+	$(or $(PYTHON),python3.11) -m venv --clear $(OLDEST)
+	$(OLDEST)/bin/python -m pip install --quiet --constraint constraints-oldest.txt --editable '.[baselines,ray,test]'
+	@touch $@
+
 clean:
 	rm -rf build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find src tests -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
 distclean: clean
-	rm -rf $(VENV)
+	rm -rf $(VENV) $(OLDEST)

@@ -5,9 +5,9 @@
 
 Ten folds of each cell train at once, and after every epoch the test folds are scored in three ways:
 with the running averages (what clipgnn does), with the statistics of the test batch itself, and
-with statistics measured on 256 training graphs with the present weights. The treatment "none" is
-batch normalization without a rule for constant channels and with a first bias of 0; "rule" is what
-clipgnn has, and "bias alone" and "rule alone" are its two parts.
+with statistics measured on 256 training graphs with the current weights. The treatment "none" is
+batch normalization without a rule for constant channels and with an initial bias of 0; "rule" is
+clipgnn's, and "bias alone" and "rule alone" are its two parts.
 """
 
 import argparse
@@ -30,6 +30,7 @@ from clipgnn.nn.norm import BatchNorm
 from clipgnn.training.capture import Captured, _record
 from clipgnn.training.engine import Engine
 from clipgnn.training.loop import Eager
+from clipgnn.training.models import new_members
 
 WAYS = ("running", "batch", "measured")
 MEASURED_GRAPHS = 256
@@ -78,7 +79,7 @@ CELLS = [
 ] + [Cell(treatment, "clip 16", "csl") for treatment in ("bias alone", "rule alone")]
 
 
-RULE, RULE_BIAS = BatchNorm._normalize, norm.FIRST_BIAS
+RULE, RULE_BIAS = BatchNorm._normalize, norm.INITIAL_BIAS
 
 
 def _plain(
@@ -86,13 +87,13 @@ def _plain(
     x: Tensor,
     mean: Tensor,
     variance: Tensor,
-    real: Tensor | None,
+    mask: Tensor | None,
     unit: float,
 ) -> Tensor:
     """Batch normalization without a rule for constant channels."""
     scale = self.weight * torch.rsqrt(variance + self.epsilon)
     rows = torch.addcmul((self.bias - mean * scale)[:, None], x, scale[:, None])
-    return rows if real is None else torch.where(real[:, :, None], rows, 0)
+    return rows if mask is None else torch.where(mask[:, :, None], rows, 0)
 
 
 class Scores:
@@ -100,9 +101,9 @@ class Scores:
 
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
-        self.norms = [part for part in engine.model.modules() if isinstance(part, BatchNorm)]
+        self.norms = [part for part in engine.network.modules() if isinstance(part, BatchNorm)]
         chosen = engine.order[:, :MEASURED_GRAPHS].clone()
-        self.graphs = chosen, engine.assembler.room_for(chosen)
+        self.graphs = chosen, engine.assembler.capacity_for(chosen)
         self.values = torch.zeros(len(WAYS), engine.num_members, device=engine.device)
         self.replay: Callable[[], None] = self.compute
         if engine.device.type == "cuda":
@@ -112,16 +113,16 @@ class Scores:
     def compute(self) -> None:
         """Score in all ways; the running averages stay as they are."""
         engine, parts = self.engine, self.engine.test_parts
-        engine.model.eval()
-        self.values[0].copy_(engine.score(parts))
+        engine.network.eval()
+        self.values[0].copy_(engine.evaluate(parts).scores)
         with self.momentum(0.0):
-            self.values[1].copy_(engine.score(parts))
+            self.values[1].copy_(engine.evaluate(parts).scores)
         kept = [{name: value.clone() for name, value in n.named_buffers()} for n in self.norms]
         with self.momentum(1.0):
             padded = engine.num_members > 1 or engine.device.type == "cuda"
             batch = engine.assembler.batch(*self.graphs, padded=padded)
             engine._outputs(batch, ((engine.epoch_number * 2 + 1) << 32) - 1)
-        self.values[2].copy_(engine.score(parts))
+        self.values[2].copy_(engine.evaluate(parts).scores)
         for own, buffers in zip(self.norms, kept, strict=True):
             for name, value in own.named_buffers():
                 value.copy_(buffers[name])
@@ -140,14 +141,15 @@ class Scores:
 
 def train_cell(cell: Cell, device: torch.device, given: argparse.Namespace) -> Any:
     """Curves `[ways, epochs, folds]` and training losses `[epochs, folds]`."""
-    norm.FIRST_BIAS = RULE_BIAS if cell.treatment in ("rule", "bias alone") else 0.0
+    norm.INITIAL_BIAS = RULE_BIAS if cell.treatment in ("rule", "bias alone") else 0.0
     ruled = cell.treatment in ("rule", "rule alone")
     BatchNorm._normalize = RULE if ruled else _plain  # type: ignore[assignment]
     graphs = load_dataset(cell.dataset, seed=0, download=False)
     splits = [Split(*fold) for fold in stratified_folds(graphs.y)][: given.folds]
     recipe = cell.recipe if given.epochs is None else Recipe(epochs=given.epochs)
     seeds = [given.seed * 1000 + fold for fold in range(given.folds)]
-    engine = Engine(graphs, cell.spec, recipe, splits, seeds, device)
+    network = new_members(cell.spec, graphs, recipe, seeds)
+    engine = Engine(graphs, network, recipe, splits, seeds, device)
     program = Captured(engine) if device.type == "cuda" else Eager(engine)
     scores = Scores(engine)
     curves: list[Tensor] = []

@@ -1,17 +1,56 @@
-"""What every test runs under: checked tensor shapes, reproducible examples, one thread."""
+"""Configuration of every test: checked shapes, reproducible examples, optional packages."""
 
 import importlib.util
 import os
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterator, Sequence
+from importlib.abc import MetaPathFinder
+from types import ModuleType
 
 import jaxtyping
 import pytest
 import torch
 from hypothesis import settings
 
-# Before anything imports clipgnn: the hook checks annotations as modules are loaded. The suite
-# also runs on machines without beartype, where the annotations are only read.
-if importlib.util.find_spec("beartype") is not None:
+
+class Blocked(MetaPathFinder):
+    """Make the import of some packages fail, as if they were not installed."""
+
+    def __init__(self, packages: Sequence[str]) -> None:
+        self.packages = packages
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> None:
+        """Raise ModuleNotFoundError for a blocked package; leave others to the next finder."""
+        if fullname.partition(".")[0] in self.packages:
+            raise ModuleNotFoundError(f"No module named {fullname!r} (blocked)", name=fullname)
+
+
+# CLIPGNN_TEST_WITHOUT=igraph,grakel,ray runs the suite as it runs without these packages.
+if "CLIPGNN_TEST_WITHOUT" in os.environ:
+    sys.meta_path.insert(0, Blocked(os.environ["CLIPGNN_TEST_WITHOUT"].split(",")))
+
+
+def is_installed(package: str) -> bool:
+    """Whether an optional package can be imported, without importing it."""
+    try:
+        return importlib.util.find_spec(package) is not None
+    except ModuleNotFoundError:
+        return False
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skip tests marked `needs("package")` where the package is not installed."""
+    for marker in item.iter_markers("needs"):
+        for package in marker.args:
+            if not is_installed(package):
+                pytest.skip(f"{package} is not installed")
+
+
+# The hook checks annotations as modules are loaded, so it precedes every import of clipgnn. Without
+# beartype the annotations are not checked.
+if is_installed("beartype"):
     jaxtyping.install_import_hook("clipgnn", "beartype.beartype")
 
 if "OMP_NUM_THREADS" not in os.environ:
@@ -23,7 +62,7 @@ settings.load_profile("ci")
 
 @pytest.fixture
 def double() -> Iterator[None]:
-    """Rounding aside, batched and single computations agree; in float64 it is aside."""
+    """Compute in float64, in which batched and single computations agree to 1e-10."""
     torch.set_default_dtype(torch.float64)
     yield
     torch.set_default_dtype(torch.float32)
@@ -31,7 +70,7 @@ def double() -> Iterator[None]:
 
 @pytest.fixture
 def without_shape_checks() -> Iterator[None]:
-    """For bad input, so that clipgnn's own errors answer it and not those of the checks."""
+    """Disable the checks of shapes, so that bad input raises clipgnn's own errors."""
     jaxtyping.config.update("jaxtyping_disable", True)
     yield
     jaxtyping.config.update("jaxtyping_disable", False)

@@ -1,23 +1,24 @@
-"""The entry point of the command line: whatever happens, one clear line and an exit status.
+"""The entry point of the command line; every error is printed as one line, with an exit status.
 
-Exit status: 0 done; 1 some items failed, or nobody reads the output any more; 2 bad input, or
-something that could not be read or written; 130 interrupted.
+Exit status: 0 success; 1 some items failed, or the output was closed; 2 invalid input, or a file
+that could not be read or written; 130 interrupted.
 """
 
 import codecs
 import os
+import shlex
 import sys
 from contextlib import suppress
 from io import TextIOWrapper
 from typing import TextIO
 
-from clipgnn.errors import ClipGNNError, one_line
+from clipgnn.errors import ClipGNNError, DamagedStoreError, one_line
 
 _ASCII = {"±": "+-", "×": "x", "–": "-", "∞": "inf", "…": "...", "→": "->", "≤": "<=", "≥": ">="}
-"""What is printed where the terminal does not know a character; any other becomes an escape."""
+"""Replacements for characters that an encoding lacks; any other becomes an escape."""
 
-MOST_CHARACTERS = 2000
-"""Longest message; of a longer one the middle is left out."""
+MAX_CHARACTERS = 2000
+"""Maximum length of a message; the middle of a longer one is omitted."""
 
 
 def main() -> None:
@@ -29,11 +30,11 @@ def _status() -> int:
     try:
         _prepare_output()
         try:
-            # Imported here so that Ctrl-C during the import is handled like any other.
+            # Imported here so that Ctrl-C during the import is handled too.
             from clipgnn.commands.app import app
 
             app()
-        except SystemExit as end:  # which is how an application of Typer ends
+        except SystemExit as end:  # raised by Typer at the end
             sys.stdout.flush()
             return end.code if isinstance(end.code, int) else 0
     except KeyboardInterrupt:
@@ -42,21 +43,21 @@ def _status() -> int:
         _discard(sys.stdout)
         return 1
     except ClipGNNError as error:
-        _complain(str(error))
+        _print_error(_message_of(error))
     except RecursionError:
-        _complain("The input is nested too deeply. Give it fewer levels.")
+        _print_error("The input is nested too deeply. Use fewer levels.")
     except MemoryError:
-        _complain("There is not enough memory for this. Ask for less, or free some.")
+        _print_error("There is not enough memory. Use smaller sizes, or free some memory.")
     except OSError as error:
-        _complain(_explain(error))
+        _print_error(_explain(error))
     return 2
 
 
 def _prepare_output() -> None:
-    """Make both streams writable and able to show every character."""
+    """Make both streams writable, with a replacement for every missing character."""
     codecs.register_error("clipgnn", _substitute)
-    # What was closed by the caller is discarded; otherwise the next file opened would take the
-    # number of the stream, and what libraries print would end up in it.
+    # Output to a closed stream is discarded. Otherwise the next opened file would get the file
+    # descriptor of the stream, and output of libraries would be written to it.
     if sys.stdout is None:
         sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
     if sys.stderr is None:
@@ -67,7 +68,7 @@ def _prepare_output() -> None:
 
 
 def _substitute(error: UnicodeError) -> tuple[str, int]:
-    """Replace characters that the encoding of a stream does not have."""
+    """Replace characters that the encoding of a stream lacks."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
     text = error.object[error.start : error.end]
@@ -75,20 +76,32 @@ def _substitute(error: UnicodeError) -> tuple[str, int]:
     return "".join(shown), error.end
 
 
+def _message_of(error: ClipGNNError) -> str:
+    """Return the message of a library error, with flags instead of parameters."""
+    from clipgnn.commands.flags import with_flag
+
+    message = with_flag(str(error), getattr(error, "parameter", None))
+    if isinstance(error, DamagedStoreError):
+        store = str(error.path)
+        command = shlex.join(["clipgnn", "experiment", "repair", error.path.stem, "--store", store])
+        message += f" Command: `{command}`."
+    return message
+
+
 def _explain(error: OSError) -> str:
-    if error.filename is None:  # an open stream, and commands handle the files that they open
+    if error.filename is None:  # an open stream; commands handle files that they open
         _discard(sys.stdout)
-        return f"The output cannot be written: {error.strerror}. Send it elsewhere, or make room."
-    return f"{error.filename} cannot be used: {error.strerror}. Name another file, or correct this."
+        return f"The output cannot be written: {error.strerror}. Redirect it, or free some space."
+    return f"{error.filename} cannot be used: {error.strerror}. Use another file, or fix this one."
 
 
-def _complain(message: str) -> None:
+def _print_error(message: str) -> None:
     from clipgnn.commands.terminal import terminal
 
     console = terminal(stderr=True)
     line = one_line(message)
-    if len(line) > MOST_CHARACTERS:
-        line = f"{line[: MOST_CHARACTERS // 2]} … {line[-MOST_CHARACTERS // 2 :]}"
+    if len(line) > MAX_CHARACTERS:
+        line = f"{line[: MAX_CHARACTERS // 2]} … {line[-MAX_CHARACTERS // 2 :]}"
     try:
         console.print(f"clipgnn: {line}", style="red")
     except OSError:
@@ -96,11 +109,11 @@ def _complain(message: str) -> None:
 
 
 def _discard(stream: TextIO) -> None:
-    """Send what is left in a stream to nowhere; Python would complain about it when it exits."""
+    """Redirect a stream to the null device; Python would report unwritten data at exit."""
     with suppress(OSError, ValueError):
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, stream.fileno())
-        os.close(nowhere)
+        null_device = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(null_device, stream.fileno())
+        os.close(null_device)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What CLIP can do that message passing cannot, in two minutes and one picture."""
+"""Demonstration of what CLIP distinguishes and message passing does not, with one figure."""
 
 import math
 from collections.abc import Iterator
@@ -27,18 +27,18 @@ else:
 
 
 LEARNING_RATE = 1e-2
-"""Ten times that of the paper's recipe, which takes 400 epochs: too long to wait for a demo."""
+"""Ten times the rate of the paper's recipe, which needs 400 epochs, too many for a demo."""
 
 
 @dataclass(frozen=True)
 class Pair:
-    """Two graphs without attributes, and how far apart networks put them.
+    """Two graphs without attributes, and the differences between their embeddings.
 
     Attributes:
-        names: what the graphs are called.
+        names: names of the graphs.
         graphs: the graphs.
-        without_colors: largest difference between their representations by 0-CLIP.
-        with_colors: the same by ∞-CLIP.
+        without_colors: largest difference between their embeddings by 0-CLIP.
+        with_colors: largest difference between their embeddings by ∞-CLIP.
     """
 
     names: tuple[str, str]
@@ -48,12 +48,12 @@ class Pair:
 
 
 @dataclass(frozen=True)
-class Curve:
-    """How a network learned.
+class AccuracyCurve:
+    """Test accuracy of a network after each epoch.
 
     Attributes:
         name: 0-CLIP or 16-CLIP.
-        accuracy: share of the held-out graphs it classified rightly, after each epoch.
+        accuracy: share of correctly classified test graphs, after each epoch.
     """
 
     name: str
@@ -61,13 +61,13 @@ class Curve:
 
     @property
     def final(self) -> float:
-        """Mean over the last ten epochs: single epochs jump, as colorings are drawn at random."""
+        """Mean over the last ten epochs; single epochs vary, because colorings are random."""
         last = self.accuracy[-10:]
         return sum(last) / len(last)
 
 
 def compare_pair(seed: int = 0) -> Pair:
-    """A hexagon and two triangles: every node has two neighbors, so message passing is blind.
+    """Compare a hexagon and two triangles, which message passing cannot distinguish.
 
     Raises:
         InvalidParameterError: if the seed is not an integer of at most 32 bits.
@@ -76,9 +76,10 @@ def compare_pair(seed: int = 0) -> Pair:
     hexagon = nx.cycle_graph(6)
     triangles = nx.disjoint_union(nx.cycle_graph(3), nx.cycle_graph(3))
     differences = []
-    for num_colorings in (0, "all"):
+    for num_colorings in (0, 1):
         torch.manual_seed(seed)
-        model = CLIP(1, 1, num_layers=1, num_colorings=num_colorings, num_colors=6).double().eval()
+        model = CLIP(1, 1, num_layers=1, coloring="all", num_colorings=num_colorings, num_colors=6)
+        model = model.double().eval()
         with torch.no_grad():
             first, second = (model.embed(*_tensors(graph)) for graph in (hexagon, triangles))
         differences.append(float((first - second).abs().max()))
@@ -86,20 +87,20 @@ def compare_pair(seed: int = 0) -> Pair:
 
 
 def learn_circular_skip_links(num_colorings: int, *, epochs: int, seed: int = 0) -> Iterator[float]:
-    """Train on nine folds of ten of circular skip links, and test on the other one.
+    """Train on nine of ten folds of circular skip links, and test on the other one.
 
-    Five layers of 16 units, Adam with a rate halved every 50 epochs, batches of 32 and colorings
-    redrawn at every step, as in the paper; the rate is ten times the paper's.
+    Five layers of 16 units, Adam with a rate halved every 50 epochs, batches of 32 and new
+    colorings in every step, as in the paper; the rate is ten times the paper's.
 
     Yields:
-        The share of the held-out graphs classified rightly, after each epoch.
+        The share of correctly classified test graphs, after each epoch.
 
     Raises:
         InvalidParameterError: if the seed is not an integer of at most 32 bits.
     """
     seed = check_seed(seed, bits=NUMPY_BITS)
     data = circular_skip_links(seed)
-    train, test = stratified_folds(data.y, seed=seed)[0]
+    train, test = stratified_folds(data.targets, seed=seed)[0]
 
     torch.manual_seed(seed)
     model = CLIP(
@@ -115,24 +116,23 @@ def learn_circular_skip_links(num_colorings: int, *, epochs: int, seed: int = 0)
 
     def outputs(chosen: Tensor) -> Tensor:
         graphs = data.batch(chosen)
-        edge_index = torch.stack([graphs.edges.pattern.col, graphs.edges.pattern.row])
-        return model(graphs.x, edge_index, graphs.graph_of_node)
+        return model(graphs.x, graphs.edge_index, graphs.graph_of_node)
 
     for _ in range(epochs):
         model.train()
         for chosen in train[torch.randperm(train.numel())].split(32):
             optimizer.zero_grad()
-            functional.cross_entropy(outputs(chosen), data.y[chosen]).backward()
+            functional.cross_entropy(outputs(chosen), data.targets[chosen]).backward()
             optimizer.step()
         schedule.step()
         model.eval()
         with torch.no_grad():
-            right = outputs(test).argmax(1) == data.y[test]
-        yield float(right.double().mean())
+            correct = outputs(test).argmax(1) == data.targets[test]
+        yield float(correct.double().mean())
 
 
-def draw(pair: Pair, curves: list[Curve], path: Path) -> None:
-    """Draw the pair above and the learning curves below, in one picture.
+def draw(pair: Pair, curves: list[AccuracyCurve], path: Path) -> None:
+    """Draw the pair and the accuracy curves in one figure.
 
     Raises:
         OutputError: if the file cannot be written.
@@ -142,31 +142,31 @@ def draw(pair: Pair, curves: list[Curve], path: Path) -> None:
         [["first", "second"], ["curves", "curves"]], height_ratios=[1, 1.2]
     )
     figure.suptitle(
-        "No message-passing network tells these two graphs apart "
+        "No message-passing network distinguishes these two graphs "
         f"(0-CLIP: difference {pair.without_colors:.2g})\n"
         f"CLIP does (∞-CLIP: difference {pair.with_colors:.2g})"
     )
     for axis, name, graph in zip(("first", "second"), pair.names, pair.graphs, strict=True):
         _draw_graph(axes[axis], name, graph)
     _draw_curves(axes["curves"], curves)
-    picture = BytesIO()
-    figure.savefig(picture, format=path.suffix[1:].lower(), dpi=130)
-    write_file(path, picture.getvalue())
+    content = BytesIO()
+    figure.savefig(content, format=path.suffix[1:].lower(), dpi=130)
+    write_file(path, content.getvalue())
 
 
 def _draw_graph(axis: Axes, name: str, graph: Graph) -> None:
-    around = {}
+    positions = {}
     components = list(nx.connected_components(graph))
-    for place, nodes in enumerate(components):
+    for number, nodes in enumerate(components):
         for step, node in enumerate(sorted(nodes)):
             angle = 2 * math.pi * step / len(nodes) + math.pi / 2
-            around[node] = (math.cos(angle) + 2.3 * place, math.sin(angle))
-    nx.draw(graph, around, ax=axis, node_color="#4c72b0", node_size=220, edge_color="#555555")
+            positions[node] = (math.cos(angle) + 2.3 * number, math.sin(angle))
+    nx.draw(graph, positions, ax=axis, node_color="#4c72b0", node_size=220, edge_color="#555555")
     axis.set_title(name)
     axis.set_aspect("equal")
 
 
-def _draw_curves(axis: Axes, curves: list[Curve]) -> None:
+def _draw_curves(axis: Axes, curves: list[AccuracyCurve]) -> None:
     for curve, color in zip(curves, ("#c44e52", "#55a868"), strict=True):
         percent = [100 * value for value in curve.accuracy]
         label = f"{curve.name}: {100 * curve.final:.1f} %"
@@ -175,7 +175,7 @@ def _draw_curves(axis: Axes, curves: list[Curve]) -> None:
     axis.set(
         title="Circular skip links: ten classes of 4-regular graphs, one fold",
         xlabel="epoch",
-        ylabel="accuracy on held-out graphs (%)",
+        ylabel="accuracy on test graphs (%)",
         ylim=(0, 102),
     )
     axis.legend(loc="upper left")

@@ -1,78 +1,102 @@
-"""Every error clipgnn raises on purpose: one base, and a subclass for each kind of cause.
+"""Exceptions of the package: one base class, and a subclass for each kind of cause.
 
-Each subclass also inherits the built-in a caller would expect, so that `except ValueError` works.
-A message states the requirement, the received value and the fix.
+Each subclass also inherits the built-in exception a caller would expect, so that
+`except ValueError` works. A message states the requirement, the received value and the fix.
 """
 
 from collections.abc import Iterable
 from difflib import get_close_matches
+from pathlib import Path
 
 _LONGEST_SHOWN = 200
-"""Characters of a value in a message."""
+"""Maximum number of characters of a value in a message."""
 
 
 class ClipGNNError(Exception):
-    """Base of all errors of this package."""
+    """Base class of all errors of this package."""
 
 
 class InvalidGraphError(ClipGNNError, ValueError):
-    """Node attributes, edges or batch vector do not describe a batch of graphs."""
+    """Node attributes, edges or batch vector that do not describe a batch of graphs."""
 
 
 class InvalidColoringError(ClipGNNError, ValueError):
-    """Colors, groups or a number of colorings that cannot be used."""
+    """Invalid colors, groups or number of colorings."""
 
 
 class TooManyColoringsError(InvalidColoringError):
-    """All colorings were asked for, and there are too many to enumerate."""
+    """Request for all colorings of a graph that has too many to enumerate."""
 
 
 class InvalidParameterError(ClipGNNError, ValueError):
-    """A parameter of a model or function has a value it cannot have."""
+    """Invalid value of a parameter of a model or function.
+
+    Args:
+        message: the message.
+        parameter: name of the parameter as it stands in the message, where a caller may know it
+            under another name: the command line replaces it by its flag.
+    """
+
+    def __init__(self, message: str, *, parameter: str | None = None) -> None:
+        super().__init__(message)
+        self.parameter = parameter
 
 
 class UnsupportedTransformError(ClipGNNError, NotImplementedError):
-    """A transform of torch, such as `torch.func.vmap`, that a model does not support."""
+    """Torch transform, such as `torch.func.vmap`, that a model does not support."""
 
 
 class ModelFileError(ClipGNNError, ValueError):
-    """A file is not a model saved by clipgnn, or is damaged."""
+    """File that is damaged or is not a model saved by clipgnn."""
 
 
 class ModelNotFoundError(ClipGNNError, FileNotFoundError):
-    """There is no model file with this name."""
+    """Model file that does not exist."""
 
 
 class OutputError(ClipGNNError, OSError):
-    """A file cannot be written; an earlier file of that name is unchanged."""
+    """File that cannot be written; an earlier file of that name is unchanged."""
 
 
 class DatasetNotFoundError(ClipGNNError, FileNotFoundError):
-    """A data set is not where it was looked for, and could not be downloaded either."""
+    """Data set that was not found and could not be downloaded."""
 
 
 class DatasetFileError(ClipGNNError, ValueError):
-    """Files of a data set are missing, damaged or contradict each other."""
+    """Files of a data set that are missing, damaged or inconsistent."""
 
 
-class InvalidSpecError(ClipGNNError, ValueError):
-    """An experiment's description asks for something that does not exist or cannot be."""
+class InvalidExperimentError(ClipGNNError, ValueError):
+    """Experiment file with an unknown key or an invalid value."""
 
 
 class StoreError(ClipGNNError, OSError):
-    """A store of results cannot be opened, read or written; what it held is still there."""
+    """Store of results that cannot be opened, read or written; its content is unchanged."""
+
+
+class DamagedStoreError(StoreError):
+    """Store with damaged rows, which `clipgnn.experiments.repair` deletes.
+
+    Args:
+        message: the message.
+        path: file of the store.
+    """
+
+    def __init__(self, message: str, path: Path) -> None:
+        super().__init__(message)
+        self.path = path
 
 
 class StoreLockedError(StoreError):
-    """A store of results is locked by another process for longer than the caller waits."""
+    """Store that another process keeps locked for longer than the caller waits."""
 
 
 class MissingDependencyError(ClipGNNError, ImportError):
-    """An optional package is needed and not installed."""
+    """Optional package that is required and not installed."""
 
 
 def suggestion(name: object, known: Iterable[str]) -> str:
-    """A closing " Did you mean 'relu'?", or nothing when no known name is close."""
+    """Return " Did you mean 'relu'?" for the closest known name, or "" if none is close."""
     if not isinstance(name, str):
         return ""
     by_lower_case = {candidate.lower(): candidate for candidate in known}
@@ -81,7 +105,7 @@ def suggestion(name: object, known: Iterable[str]) -> str:
 
 
 def one_line(text: str) -> str:
-    r"""The text as one line of printable characters; all others are shown as Python escapes.
+    r"""Return the text as one line of printable characters; others become Python escapes.
 
     Example:
         >>> print(one_line("two\nlines"))
@@ -94,7 +118,7 @@ def one_line(text: str) -> str:
 
 
 def counted(number: int, noun: str) -> str:
-    """A number and its noun, with an s unless the number is one.
+    """Return a number and its noun, with an s unless the number is one.
 
     Example:
         >>> counted(1, "trial"), counted(2, "trial")
@@ -104,10 +128,10 @@ def counted(number: int, noun: str) -> str:
 
 
 def shown(value: object) -> str:
-    """A value in a message: its `repr`, shortened where it is long.
+    """Return a value for a message: its `repr`, shortened if it is long.
 
-    Python refuses to print integers of more than 4,300 digits, also inside a list; a class may
-    refuse for reasons of its own. Such values are described instead.
+    Values whose `repr` raises an exception are described instead; for example, Python does not
+    print integers of more than 4,300 digits.
 
     Example:
         >>> print(shown("relu"), shown(10**5000), shown([10**5000]), sep="; ")

@@ -1,15 +1,16 @@
-"""The axis words used in every signature, and the tensor types made of them.
+"""Names of axes in all signatures, and types of tensors.
 
 | axis | meaning |
 | --- | --- |
-| members | networks trained or evaluated side by side (folds, seeds, an ensemble); one by default |
-| graphs, nodes, edges | the batch: all graphs laid end to end |
-| colorings | the k colorings of Eq. (4) that a network sees at once |
-| colors | distinct colors a network knows |
+| members | networks that are computed together (folds, seeds, an ensemble); one by default |
+| graphs, nodes, edges | those of a batch, concatenated |
+| colorings | the k colorings of Eq. (4) |
+| colors | the colors of a network |
 | channels | features |
+| classes | classes of the targets |
 
-Types are checked at run time under pytest only. Public functions take plain tensors: what a
-caller got wrong there is answered by clipgnn's own errors.
+Shapes are checked at run time under pytest only. Public functions check their arguments themselves
+and raise errors of clipgnn.
 """
 
 from jaxtyping import Float, Int

@@ -1,4 +1,4 @@
-"""Writing a file as a whole or not at all."""
+"""Atomic writing of files."""
 
 import os
 import re
@@ -10,28 +10,28 @@ from pathlib import Path
 
 from clipgnn.errors import OutputError
 
-_MOST_LINKS = 40
-"""Symbolic links in a row that Linux follows, too."""
+_MAX_LINKS = 40
+"""Maximum number of symbolic links to follow, as in Linux."""
 
 _FIXES = {
-    EISDIR: "Name a file inside it.",
+    EISDIR: "Use a file inside it.",
     ENOENT: "Create its folder first.",
     ENOTDIR: "Create its folder first.",
-    ENOSPC: "Free some space, or name a file on another disk.",
+    ENOSPC: "Free some space, or use a file on another disk.",
 }
 
 
 def write_file(path: str | os.PathLike[str], content: bytes) -> None:
-    """Write a file as a whole or not at all.
+    """Write a file atomically.
 
-    A regular file is replaced in one step by a complete one with the same permissions; if anything
-    fails before, it is unchanged and no temporary file remains. A symbolic link stays, and the
-    file that it points to is replaced. A character device, a pipe or an open descriptor such as
-    `/dev/stdout` is never replaced: the content is written to it.
+    A regular file is replaced in one step by a complete one with the same permissions. If an error
+    occurs before, it is unchanged and no temporary file remains. A symbolic link is kept, and its
+    target is replaced. A character device, a pipe or an open descriptor such as `/dev/stdout` is
+    never replaced; the content is written to it.
 
     Args:
         path: the file.
-        content: everything that it shall contain.
+        content: the new content.
 
     Raises:
         OutputError: if it cannot be written.
@@ -50,7 +50,7 @@ def write_file(path: str | os.PathLike[str], content: bytes) -> None:
 
 
 def check_writable(path: str | os.PathLike[str]) -> None:
-    """Check that `write_file` can write a file, as far as one can tell without writing.
+    """Check, without writing, that `write_file` can write a file.
 
     Raises:
         OutputError: if it cannot.
@@ -62,11 +62,11 @@ def check_writable(path: str | os.PathLike[str]) -> None:
 
 
 def _checked(path: str | os.PathLike[str]) -> Path | int:
-    """The path at the end of all links, or the number of an open descriptor."""
+    """Return the path at the end of all links, or the number of an open descriptor."""
     target = os.fspath(path)
     if not target:
         raise FileNotFoundError(ENOENT, os.strerror(ENOENT))
-    for _ in range(_MOST_LINKS):
+    for _ in range(_MAX_LINKS):
         descriptor = _descriptor(target)
         if descriptor is not None:
             os.fstat(descriptor)
@@ -86,7 +86,7 @@ def _checked(path: str | os.PathLike[str]) -> Path | int:
         if stat.S_ISDIR(mode):
             raise IsADirectoryError(EISDIR, os.strerror(EISDIR))
         if stat.S_ISBLK(mode):
-            raise OSError(ENOTBLK, "A disk is never overwritten")
+            raise OSError(ENOTBLK, "A block device is never overwritten")
         needed = [target, folder] if stat.S_ISREG(mode) else [target]
     for name in needed:
         if not os.access(name, os.W_OK):
@@ -95,7 +95,7 @@ def _checked(path: str | os.PathLike[str]) -> Path | int:
 
 
 def _descriptor(path: str) -> int | None:
-    """The open descriptor that a path such as `/dev/stdout` stands for."""
+    """Return the open descriptor of a path such as `/dev/stdout`."""
     name = os.path.abspath(path)
     name = {"/dev/stdout": "/dev/fd/1", "/dev/stderr": "/dev/fd/2"}.get(name, name)
     found = re.fullmatch(r"/(?:dev|proc/self)/fd/(\d{1,9})", name)
@@ -103,13 +103,13 @@ def _descriptor(path: str) -> int | None:
 
 
 def _replace(target: Path, content: bytes) -> None:
-    """Put a complete file in the place of a regular file, or of none."""
-    # A long name is shortened: the temporary one must not be too long where the target's is not.
+    """Create a regular file, or replace it by a complete one."""
+    # The name is shortened, so that the temporary name is not too long for the file system.
     temporary = target.with_name(f".{target.name[:40]}.{secrets.token_hex(8)}")
     try:
-        with open(temporary, "xb") as file:  # permissions as the umask says
+        with open(temporary, "xb") as file:  # permissions by umask
             with suppress(FileNotFoundError):
-                _take_permissions(file.fileno(), target.stat())
+                _copy_permissions(file.fileno(), target.stat())
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
@@ -118,16 +118,16 @@ def _replace(target: Path, content: bytes) -> None:
         temporary.unlink(missing_ok=True)
 
 
-def _take_permissions(descriptor: int, earlier: os.stat_result) -> None:
-    """Give an open file the owner, as far as this is allowed, and the mode of an earlier one."""
-    if hasattr(os, "fchown"):  # not on Windows, where a folder decides
+def _copy_permissions(descriptor: int, earlier: os.stat_result) -> None:
+    """Give an open file the mode of an earlier one, and its owner if this is permitted."""
+    if hasattr(os, "fchown"):  # not on Windows
         with suppress(PermissionError):
             os.fchown(descriptor, earlier.st_uid, earlier.st_gid)
         os.fchmod(descriptor, stat.S_IMODE(earlier.st_mode))
 
 
 def _output_error(path: str | os.PathLike[str], error: OSError | ValueError) -> OutputError:
-    reason, fix = str(error), "Check the permissions, or name another file."
+    reason, fix = str(error), "Check the permissions, or use another file."
     if isinstance(error, OSError):
         reason = error.strerror or reason
         fix = _FIXES.get(error.errno or 0, fix)

@@ -1,41 +1,60 @@
-"""Batches to try networks on."""
+"""Networks with members, and their outputs for batches of fixed capacity."""
 
 import torch
 from torch import Tensor
 
-from clipgnn.coloring.groups import color_groups
-from clipgnn.coloring.hashed import hashed_colorings
+from clipgnn.coloring.groups import Partition
+from clipgnn.graphs.assembly import Assembler, Capacity
+from clipgnn.graphs.capacity import FixedBatch
 from clipgnn.graphs.packed import PackedGraphs
-from clipgnn.graphs.padded import Assembler
-from clipgnn.nn.members import Members
-from clipgnn.training.models import ModelSpec, build_members, network_of
+from clipgnn.nn.linear import Linear
+from clipgnn.nn.network import Network
+from clipgnn.parameters import MODELS
+from clipgnn.training import ModelSpec
 
 
-def members_of(spec: ModelSpec, graphs: PackedGraphs, seeds: list[int], out: int = 2) -> Members:
-    """Members of a network on a data set, in evaluation."""
-    return build_members(spec, graphs, network_of(spec).groups(graphs), out, seeds).eval()
+def members_of(spec: ModelSpec, graphs: PackedGraphs, seeds: list[int], out: int = 2) -> Network:
+    """A network with a member for each seed, in evaluation mode."""
+    network: Network = (
+        MODELS[spec.name]
+        .load()
+        .from_graphs(graphs, out_channels=out, num_members=len(seeds), **spec.parameters)
+    )
+    network.reset_parameters([torch.Generator().manual_seed(seed) for seed in seeds])
+    return network.eval()
+
+
+def bias_of(layer: Linear, member: int = 0) -> Tensor:
+    """The bias of a member of a layer that has one."""
+    assert layer.bias is not None
+    return layer.bias[member].detach()
+
+
+def batch_of(
+    network: Network, graphs: PackedGraphs, chosen: Tensor, *, spare: int = 0
+) -> FixedBatch:
+    """The chosen graphs `[members, graphs]`, with spare capacity."""
+    groups = network.scheme.groups(graphs.x, graphs.global_edge_index, graphs.graph_of_node)
+    assembler = Assembler(graphs, groups, network.prepare(graphs))
+    needed = assembler.capacity_for(chosen)
+    return assembler.batch(chosen, Capacity(needed.nodes + spare, needed.edges + spare))
 
 
 def outputs(
-    model: Members,
-    spec: ModelSpec,
-    graphs: PackedGraphs,
-    chosen: Tensor,
-    seeds: list[int],
-    *,
-    more_room: int = 0,
+    network: Network, graphs: PackedGraphs, chosen: Tensor, seeds: list[int], *, spare: int = 0
 ) -> Tensor:
-    """What the members say of their chosen graphs, `[members, graphs, channels]`."""
-    assembler = Assembler(graphs, network_of(spec).groups(graphs))
-    batch = assembler.batch(chosen, assembler.room_for(chosen) + more_room)
-    wanted = model.colorings_wanted(training=model.training)
-    counter = torch.tensor(3)
-    colorings = hashed_colorings(batch, wanted, torch.tensor(seeds), counter) if wanted else None
-    return model.classify(batch, colorings)
+    """Outputs of the members for their chosen graphs, `[members, graphs, channels]`."""
+    batch = batch_of(network, graphs, chosen, spare=spare)
+    groups = network.scheme.groups(graphs.x, graphs.global_edge_index, graphs.graph_of_node)
+    partition = Partition.of(groups, graphs.graph_of_node, len(graphs))
+    k = network.num_colorings_for(training=network.training)
+    colorings = None
+    if k:
+        sampler = network.scheme.sampler(graphs, partition)
+        colorings = sampler.sample(batch, k, torch.tensor(seeds), torch.tensor(3))
+    return network.forward_batch(batch, colorings)
 
 
-def outputs_of_all(model: Members, graphs: PackedGraphs) -> Tensor:
-    """What a single member without colors says of the whole data set, without any padding."""
-    assembler = Assembler(graphs, color_groups(graphs.x, graphs.graph_of_node))
-    chosen = torch.arange(len(graphs))[None]
-    return model.classify(assembler.batch(chosen, graphs.x.shape[0], padded=False), None)[0]
+def outputs_of_all(network: Network, graphs: PackedGraphs) -> Tensor:
+    """Outputs for all graphs, `[graphs, channels]`, by a call with the tensors of a user."""
+    return network(graphs.x, graphs.global_edge_index, graphs.graph_of_node, batch_size=len(graphs))

@@ -3,6 +3,7 @@
 from collections import Counter
 from dataclasses import replace
 from itertools import pairwise, product
+from typing import Any
 
 import networkx as nx
 import numpy as np
@@ -55,7 +56,7 @@ def inner_products(distributions: list[Counter[tuple[int, ...]]]) -> np.ndarray:
 @pytest.mark.parametrize("walks_at_once", [3, 2**16])
 @pytest.mark.parametrize("length", [1, 2, 3, 4])
 def test_all_walks(length: int, walks_at_once: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(anonymous_walks, "WALKS_AT_ONCE", walks_at_once)
+    monkeypatch.setattr(anonymous_walks, "WALKS_PER_CHUNK", walks_at_once)
     graphs = some_graphs(6, seed=5)
     found = walk_distributions(graphs, length, 0.1, 0.05, "never", 0)
     expected = enumerated(graphs, length)
@@ -109,7 +110,7 @@ def test_samples_repeat_and_do_not_depend_on_the_parts(monkeypatch: pytest.Monke
 
     first = sampled(1)
     np.testing.assert_array_equal(sampled(1), first)
-    monkeypatch.setattr(anonymous_walks, "WALKS_AT_ONCE", 7)
+    monkeypatch.setattr(anonymous_walks, "WALKS_PER_CHUNK", 7)
     np.testing.assert_allclose(sampled(1), first, rtol=1e-12)
     assert not np.array_equal(sampled(2), first)
 
@@ -124,7 +125,7 @@ def test_only_graphs_with_more_walks_than_samples_are_sampled(
             for graph in (dense, sparse)
         ]
     )
-    monkeypatch.setattr(anonymous_walks, "ALL_WALKS", 100)
+    monkeypatch.setattr(anonymous_walks, "MAX_EXACT_WALKS", 100)
     # walks of 5 steps: 12 · 11^5 and 12 · 2^5 = 384; samples for ε = 1: 79, for ε = 0.4: 491
     for epsilon, exact in ((1.0, False), (0.4, True)):
         dense_row, sparse_row = walk_distributions(graphs, 5, epsilon, 0.05, "auto", 0).toarray()
@@ -132,7 +133,7 @@ def test_only_graphs_with_more_walks_than_samples_are_sampled(
         samples = dense_row * walks_needed(52, epsilon, 0.05)
         np.testing.assert_allclose(samples, samples.round(), atol=1e-9)
     walk_distributions.cache_clear()
-    monkeypatch.setattr(anonymous_walks, "ALL_WALKS", 384)
+    monkeypatch.setattr(anonymous_walks, "MAX_EXACT_WALKS", 384)
     _, sparse_row = walk_distributions(graphs, 5, 1.0, 0.05, "auto", 0).toarray()
     np.testing.assert_allclose(sparse_row[sparse_row > 0], 1 / 16)
 
@@ -150,7 +151,7 @@ def test_isolated_nodes_stay_and_loops_are_no_roads() -> None:
     for sampling in ("never", "always"):
         found = walk_distributions(graphs, 3, 0.2, 0.05, sampling, 0).toarray()
         # standing still, and 0, 1, 0, 1
-        np.testing.assert_allclose(found, [[0.5, 0.5], [1, 0], [0, 1]], atol=0.1)
+        np.testing.assert_allclose(found, [[0.5, 0.5], [1.0, 0.0], [0.0, 1.0]], atol=0.1)
 
 
 @pytest.mark.parametrize("sampling", ["auto", "never", "always"])
@@ -167,7 +168,7 @@ def test_graphs_without_nodes_have_no_walks(sampling: str) -> None:
 def test_kernels() -> None:
     graphs = some_graphs(6)
     products = inner_products(enumerated(graphs, 3))
-    chosen = {"length": 3, "sampling": "never"}
+    chosen: Any = {"length": 3, "sampling": "never"}
     np.testing.assert_allclose(AWL(kernel="linear", **chosen).gram(graphs), products)
     polynomial = AWL(kernel="polynomial", degree=3, offset=0.5, **chosen).gram(graphs)
     np.testing.assert_allclose(polynomial, (products + 0.5) ** 3)
@@ -199,7 +200,7 @@ def test_too_many_walks() -> None:
     ("wrong", "words"),
     [
         ({"length": 0}, "'length'"),
-        ({"length": 16}, "'length' parameter of AWL must be at most 15"),
+        ({"length": 16}, "'length' parameter of AWL must be an integer from 1 to 15"),
         ({"kernel": "polynom"}, "Did you mean 'polynomial'"),
         ({"sampling": "sometimes"}, "'sampling'"),
         ({"sigma": 0.0}, "'sigma'"),

@@ -6,22 +6,12 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from tests.baselines.examples import bias_of, outputs_of_all
 from tests.training.examples import some_graphs
 
 from clipgnn.baselines.dcnn import DCNN
-from clipgnn.coloring.groups import color_groups
 from clipgnn.errors import InvalidParameterError
 from clipgnn.graphs.packed import PackedGraphs
-from clipgnn.graphs.padded import Assembler
-
-
-def _assembler(graphs: PackedGraphs) -> Assembler:
-    return Assembler(graphs, color_groups(graphs.x, graphs.graph_of_node))
-
-
-def _outputs(model: DCNN, graphs: PackedGraphs, chosen: torch.Tensor, extra: int = 0):
-    assembler = _assembler(graphs)
-    return model.classify(assembler.batch(chosen, assembler.room_for(chosen) + extra), None)
 
 
 def _with_attributes(graphs: PackedGraphs) -> PackedGraphs:
@@ -46,7 +36,8 @@ def _relabelled(graphs: PackedGraphs) -> PackedGraphs:
 def _plain(graphs: PackedGraphs, model: DCNN, member: int, hops: int) -> np.ndarray:
     """tanh(W ⊙ 1ᵀ P* X / N), then the dense layer, one graph at a time."""
     weight = model.scale.weight[member].detach().numpy()
-    dense, bias = (p[member].detach().numpy() for p in (model.last.weight, model.last.bias))
+    dense = model.last.weight[member].detach().numpy()
+    bias = bias_of(model.last, member).numpy()
     attributes = graphs.attributes().double().numpy()
     nodes, edges = graphs.node_pointers.tolist(), graphs.edge_pointers.tolist()
     rows = []
@@ -72,8 +63,8 @@ def test_what_the_paper_says_graph_by_graph(kind: str, hops: int) -> None:
     graphs = some_graphs()
     if kind == "attributes":
         graphs = _with_attributes(graphs)
-    model = DCNN(graphs, 3, num_members=2, num_hops=hops)
-    outputs = _outputs(model, graphs, torch.arange(8).expand(2, 8))
+    model = DCNN.from_graphs(graphs, out_channels=3, num_members=2, num_hops=hops)
+    outputs = outputs_of_all(model, graphs)
     expected = np.stack([_plain(graphs, model, member, hops) for member in range(2)])
     np.testing.assert_allclose(outputs.detach().numpy(), expected, atol=1e-12)
     assert np.abs(expected[0] - expected[1]).max() > 1e-2
@@ -82,11 +73,9 @@ def test_what_the_paper_says_graph_by_graph(kind: str, hops: int) -> None:
 @pytest.mark.usefixtures("double")
 def test_relabelling_nodes_changes_nothing() -> None:
     graphs = _with_attributes(some_graphs())
-    model, other = (DCNN(graphs, 2), DCNN(_relabelled(graphs), 2))
-    other.load_state_dict(model.state_dict())
-    chosen = torch.arange(8)[None]
-    same = _outputs(other, _relabelled(graphs), chosen)
-    torch.testing.assert_close(_outputs(model, graphs, chosen), same, rtol=0, atol=1e-12)
+    model = DCNN.from_graphs(graphs)
+    same = outputs_of_all(model, _relabelled(graphs))
+    torch.testing.assert_close(outputs_of_all(model, graphs), same, rtol=0, atol=1e-12)
 
 
 def test_no_edges_one_node_and_a_walk_that_ends() -> None:
@@ -99,7 +88,7 @@ def test_no_edges_one_node_and_a_walk_that_ends() -> None:
         edge_pointers=torch.tensor([0, 0, 2]),
         y=torch.tensor([0, 1]),
     )
-    diffused = DCNN(graphs, 2, num_hops=2).diffused
+    [diffused] = DCNN.from_graphs(graphs, num_hops=2).prepare(graphs)
     third = 1 / 3
     expected = [
         [[1.0, 0.0], [0.0, 0.0], [0.0, 0.0]],
@@ -115,4 +104,4 @@ def test_no_edges_one_node_and_a_walk_that_ends() -> None:
 @pytest.mark.usefixtures("without_shape_checks")
 def test_parameters_that_make_no_sense(wrong: dict[str, Any]) -> None:
     with pytest.raises(InvalidParameterError, match=f"{next(iter(wrong))}.*of DCNN"):
-        DCNN(some_graphs(3), 2, **wrong)
+        DCNN(2, 2, **wrong)

@@ -2,13 +2,11 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 import pytest
 import torch
-from tests.baselines.examples import (
-    outputs_of_all,
-)
-from tests.training.examples import some_graphs
+from tests.baselines.examples import bias_of, outputs_of_all
 from torch import Tensor, nn
 from torch_geometric.data import Batch, Data
 from torch_geometric.nn import SimpleConv
@@ -16,8 +14,8 @@ from torch_geometric.nn.aggr import SortAggregation
 
 from clipgnn.baselines.dgcnn import DGCNN, nodes_to_keep, sort_pool
 from clipgnn.errors import InvalidParameterError
+from clipgnn.graphs.capacity import FixedSegments
 from clipgnn.graphs.packed import PackedGraphs
-from clipgnn.graphs.padded import PaddedMembership
 from clipgnn.nn.linear import Linear
 
 SMALL = {"hidden_channels": 5, "num_layers": 2, "dense_channels": 7}
@@ -44,7 +42,7 @@ class Reference(nn.Module):
         super().__init__()
         self.mean = SimpleConv(aggr="mean", combine_root="self_loop")
         self.maps = [_linear(layer) for layer in (model.initial, *model.layers)]
-        self.sort = SortAggregation(model.k)
+        self.sort = SortAggregation(model.config.k)
         width = model.first.linear.weight.shape[1]
         self.first = nn.Conv1d(1, 16, width, width)
         self.pool = nn.MaxPool1d(2, 2)
@@ -71,13 +69,14 @@ def _linear(layer: Linear) -> nn.Linear:
     same = nn.Linear(inputs, outputs, bias=layer.bias is not None)
     same.weight.data = layer.weight[0].detach().t()
     if layer.bias is not None:
-        same.bias.data = layer.bias[0].detach()
+        same.bias.data = bias_of(layer)
     return same
 
 
 def _copy(convolution: nn.Conv1d, layer: Linear, shape: tuple[int, ...]) -> None:
     convolution.weight.data = layer.weight[0].detach().t().reshape(shape)
-    convolution.bias.data = layer.bias[0].detach()
+    assert convolution.bias is not None
+    convolution.bias.data = bias_of(layer)
 
 
 @pytest.mark.parametrize("truncated_share", [0.0, 0.6])
@@ -85,7 +84,7 @@ def _copy(convolution: nn.Conv1d, layer: Linear, shape: tuple[int, ...]) -> None
 def test_same_as_with_layers_of_pyg(attributes: bool, truncated_share: float) -> None:
     graphs = larger_graphs()
     graphs = with_attributes(graphs) if attributes else graphs
-    model = DGCNN(graphs, 3, truncated_share=truncated_share)
+    model = DGCNN.from_graphs(graphs, out_channels=3, truncated_share=truncated_share)
     reference = Reference(model, dropout=0.5)
     data = Batch.from_data_list(graphs.to_data_list())
     for network in (model, reference):
@@ -95,10 +94,12 @@ def test_same_as_with_layers_of_pyg(attributes: bool, truncated_share: float) ->
     assert outputs.std(0).min() > 1e-4  # graphs are told apart at all
     outputs.square().sum().backward()
     reference(data).square().sum().backward()
-    torch.testing.assert_close(
-        model.initial.weight.grad[0].t(), reference.maps[0].weight.grad, rtol=1e-3, atol=1e-5
+    gradient = model.initial.weight.grad
+    assert gradient is not None
+    torch.testing.assert_close(gradient[0].t(), reference.maps[0].weight.grad, rtol=1e-3, atol=1e-5)
+    no_dropout = DGCNN.from_graphs(
+        graphs, out_channels=3, truncated_share=truncated_share, dropout=0.0
     )
-    no_dropout = DGCNN(graphs, 3, truncated_share=truncated_share, dropout=0.0)
     no_dropout.load_state_dict(model.state_dict())
     torch.testing.assert_close(outputs_of_all(no_dropout, graphs), outputs)
     assert not torch.equal(outputs_of_all(model.train(), graphs), outputs)
@@ -121,7 +122,7 @@ def test_sort_pooling_is_that_of_pyg(k: int) -> None:
     graphs = larger_graphs()
     x = torch.randn(graphs.x.shape[0], 4)
     counts = graphs.node_pointers.diff()
-    nodes = PaddedMembership(graphs.node_pointers[:-1], counts, graphs.graph_of_node, None)
+    nodes = FixedSegments(graphs.node_pointers[:-1], counts, graphs.graph_of_node, None)
     pooled = sort_pool([x[:, :2], x[:, 2:]], nodes, k, max(k, 30))
     expected = SortAggregation(k)(x, graphs.graph_of_node)
     assert torch.equal(pooled.flatten(1), expected)
@@ -130,7 +131,7 @@ def test_sort_pooling_is_that_of_pyg(k: int) -> None:
 def test_ties_are_broken_by_the_layers_before() -> None:
     before = torch.tensor([[9.0, 0.1], [8.0, 0.3], [7.0, 0.2], [6.0, 0.0]])
     last = torch.tensor([[0.5], [0.5], [0.5], [0.9]])
-    nodes = PaddedMembership(
+    nodes = FixedSegments(
         torch.tensor([0]), torch.tensor([4]), torch.zeros(4, dtype=torch.int64), None
     )
     pooled = sort_pool([before, last], nodes, 4, 4)
@@ -139,9 +140,7 @@ def test_ties_are_broken_by_the_layers_before() -> None:
 
 def test_a_member_that_overflows_does_not_spread() -> None:
     x = torch.tensor([[torch.nan], [1.0], [2.0]])
-    nodes = PaddedMembership(
-        torch.tensor([0, 1]), torch.tensor([1, 2]), torch.tensor([0, 1, 1]), None
-    )
+    nodes = FixedSegments(torch.tensor([0, 1]), torch.tensor([1, 2]), torch.tensor([0, 1, 1]), None)
     assert sort_pool([x], nodes, 3, 3)[1, :, 0].tolist() == [2, 1, 0]
 
 
@@ -159,7 +158,7 @@ def test_the_share_of_graphs_that_are_cut(share: float, k: int) -> None:
 
 def test_nodes_may_come_in_any_order() -> None:
     graphs = larger_graphs()
-    model = DGCNN(graphs, 2, **SMALL).eval()
+    model = DGCNN.from_graphs(graphs, out_channels=2, **SMALL).eval()
     shuffled = []
     for data in graphs.to_data_list():
         order = torch.randperm(data.num_nodes)
@@ -175,8 +174,8 @@ def test_nodes_without_edges_alone_in_their_graphs() -> None:
     none = torch.empty(2, 0, dtype=torch.int64)
     lonely = Data(x=torch.tensor([1]), edge_index=none, y=torch.tensor([0]))
     graphs = PackedGraphs.from_data_list([lonely, lonely])
-    model = DGCNN(graphs, 2, **SMALL).eval()
-    assert model.k == 10
+    model = DGCNN.from_graphs(graphs, out_channels=2, **SMALL).eval()
+    assert model.config.k == 10
     assert outputs_of_all(model, graphs).isfinite().all()
 
 
@@ -184,13 +183,13 @@ def test_nodes_without_edges_alone_in_their_graphs() -> None:
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"truncated_share": 1.0}, "'truncated_share' parameter of DGCNN must be a number from 0"),
+        ({"truncated_share": 1.0}, "'truncated_share' parameter of DGCNN must be a number of"),
         ({"truncated_share": True}, "Got True instead"),
         ({"dropout": 1}, "'dropout' parameter of DGCNN"),
-        ({"num_layers": 0}, "'num_layers' parameter of DGCNN must be an integer of at least 1"),
+        ({"num_layers": 0}, "'num_layers' parameter of DGCNN must be an integer from 1 to"),
         ({"hidden_channels": 1.5}, "Got 1.5 instead"),
     ],
 )
-def test_parameters_that_cannot_be(parameters: dict[str, float], message: str) -> None:
+def test_parameters_that_cannot_be(parameters: dict[str, Any], message: str) -> None:
     with pytest.raises(InvalidParameterError, match=message):
-        DGCNN(some_graphs(), 2, **parameters)
+        DGCNN(2, 2, **parameters)

@@ -10,15 +10,13 @@ import networkx as nx
 import pytest
 import torch
 from networkx.algorithms.isomorphism import GraphMatcher
-from tests.baselines.examples import (
-    outputs_of_all,
-)
+from tests.baselines.examples import bias_of, outputs_of_all
 from tests.training.examples import some_graphs
 from torch import Tensor, nn
 from torch_geometric.data import Data
 
 from clipgnn.baselines.patchy_san import PatchySAN
-from clipgnn.baselines.receptive_fields import canonical_places, receptive_fields
+from clipgnn.baselines.receptive_fields import canonical_positions, receptive_fields
 from clipgnn.errors import InvalidParameterError, MissingDependencyError
 from clipgnn.graphs.packed import PackedGraphs
 from clipgnn.nn.linear import Linear
@@ -76,6 +74,7 @@ SYMMETRIC = {
 }
 
 
+@pytest.mark.needs("igraph")
 @pytest.mark.parametrize("name", SYMMETRIC)
 @pytest.mark.parametrize("field_size", [1, 4, 10])
 def test_what_the_network_sees_does_not_depend_on_the_order_of_nodes(
@@ -102,19 +101,23 @@ def what_is_seen(graph: nx.Graph, field_size: int) -> list[Any]:
     return result
 
 
+@pytest.mark.needs("igraph")
 def test_the_canonical_order_respects_colors() -> None:
     for seed in range(30):
         graph = random_graph(8, 0.4, 2, seed)
         forms = []
         for own in (graph, relabeled(graph, seed)[0]):
             colors = [own.nodes[node]["x"] for node in range(8)]
-            place = canonical_places([frozenset(own[node]) for node in range(8)], range(8), colors)
-            order = sorted(place, key=lambda node, place=place: place[node])
+            place = canonical_positions(
+                [frozenset(own[node]) for node in range(8)], range(8), colors
+            )
+            order = sorted(place, key=place.__getitem__)
             edges = [(a in own[b]) for a in order for b in order]
             forms.append(([colors[node] for node in order], edges))
         assert forms[0] == forms[1]
 
 
+@pytest.mark.needs("igraph")
 def test_the_same_neighborhood_is_in_the_same_order_in_different_graphs() -> None:
     """Around the hub all of the rim tie: only the field itself says who comes next."""
     orders = set()
@@ -132,6 +135,7 @@ def test_the_same_neighborhood_is_in_the_same_order_in_different_graphs() -> Non
     assert len(orders) == 1
 
 
+@pytest.mark.needs("igraph")
 def test_nodes_of_graphs_without_symmetries_keep_their_places() -> None:
     tried = 0
     for seed in range(40):
@@ -163,6 +167,7 @@ def nested_colors(graph: nx.Graph) -> dict[int, Any]:
     return colors
 
 
+@pytest.mark.needs("igraph")
 def test_fields_are_those_of_a_slow_search() -> None:
     tried = 0
     for seed in range(60):
@@ -183,6 +188,7 @@ def test_fields_are_those_of_a_slow_search() -> None:
     assert tried > 10
 
 
+@pytest.mark.needs("igraph")
 def test_attributes_break_ties_as_labels_do_and_numbers_count_through_the_data_set() -> None:
     graphs = some_graphs()
     rows = torch.tensor([[0.5, -1.0], [0.5, 2.0]])[graphs.x]
@@ -197,6 +203,7 @@ def test_attributes_break_ties_as_labels_do_and_numbers_count_through_the_data_s
         assert own[:, 0][own[:, 0] < missing].unique().numel() == graphs.node_pointers.diff()[graph]
 
 
+@pytest.mark.needs("igraph")
 def test_fields_are_computed_once() -> None:
     graphs = some_graphs()
     first = receptive_fields(graphs, 10, 4)
@@ -204,6 +211,7 @@ def test_fields_are_computed_once() -> None:
     assert receptive_fields(replace(graphs, x=1 - graphs.x), 10, 4) is not first
 
 
+@pytest.mark.needs("igraph")
 def test_loops_and_repeated_edges_do_not_count() -> None:
     edges = torch.tensor([[0, 1, 0, 1, 2], [1, 0, 1, 0, 2]])
     x, y = torch.zeros(3, dtype=torch.int64), torch.tensor([0])
@@ -217,10 +225,11 @@ def with_attributes(graphs: PackedGraphs) -> PackedGraphs:
     return replace(graphs, x=rows, in_channels=3)
 
 
+@pytest.mark.needs("igraph")
 @pytest.mark.parametrize("attributes", [False, True])
 def test_same_as_with_convolutions_of_torch(attributes: bool) -> None:
     graphs = with_attributes(some_graphs()) if attributes else some_graphs()
-    model = PatchySAN(graphs, 3, width=12, field_size=4).eval()
+    model = PatchySAN(graphs.in_channels, 3, width=12, field_size=4).eval()
     channels = graphs.in_channels
     signal = torch.zeros(len(graphs), channels, 12 * 4)
     rows = graphs.attributes()
@@ -231,9 +240,10 @@ def test_same_as_with_convolutions_of_torch(attributes: bool) -> None:
     first, second = nn.Conv1d(channels, 16, 4, 4), nn.Conv1d(16, 8, 10)
     weight = model.first.linear.weight[0].detach()
     first.weight.data = weight.view(4, channels, 16).permute(2, 1, 0)
-    first.bias.data = model.first.linear.bias[0].detach()
     second.weight.data = model.second.linear.weight[0].detach().t().reshape(8, 16, 10)
-    second.bias.data = model.second.linear.bias[0].detach()
+    for convolution, own in ((first, model.first), (second, model.second)):
+        assert convolution.bias is not None
+        convolution.bias.data = bias_of(own.linear)
     x = torch.relu(second(torch.relu(first(signal)))).transpose(1, 2).flatten(1)
     x = torch.relu(_affine(model.dense.first, x))
     expected = _affine(model.dense.second, x)
@@ -244,29 +254,33 @@ def test_same_as_with_convolutions_of_torch(attributes: bool) -> None:
 
 
 def _affine(layer: Linear, x: Tensor) -> Tensor:
-    return x @ layer.weight[0] + layer.bias[0]
+    return x @ layer.weight[0] + bias_of(layer)
 
 
+@pytest.mark.needs("igraph")
 def test_nodes_may_come_in_any_order() -> None:
     graphs = [random_graph(nodes, 0.3, 3, nodes) for nodes in (1, 5, 12, 16)]
-    model = PatchySAN(packed(*graphs), 2).eval()
+    model = PatchySAN.from_graphs(packed(*graphs), out_channels=2).eval()
     expected = outputs_of_all(model, packed(*graphs))
     moved = packed(*(relabeled(graph, 3)[0] for graph in graphs))
-    same = PatchySAN(moved, 2).eval()
-    same.load_state_dict(model.state_dict())
-    torch.testing.assert_close(outputs_of_all(same, moved), expected)
+    torch.testing.assert_close(outputs_of_all(model, moved), expected)
 
 
+@pytest.mark.needs("igraph")
 def test_the_width_is_the_mean_number_of_nodes() -> None:
-    assert PatchySAN(packed(nx.path_graph(10), nx.path_graph(20)), 2).fields.shape == (3, 15, 10)
-    assert PatchySAN(packed(nx.path_graph(3)), 2, field_size=2).fields.shape == (2, 10, 2)
+    graphs = packed(nx.path_graph(10), nx.path_graph(20))
+    model = PatchySAN.from_graphs(graphs)
+    assert model.config.width == 15
+    assert model.prepare(graphs)[0].shape == (3, 15, 10)  # one more graph, for padding
+    few = packed(nx.path_graph(3))
+    assert PatchySAN.from_graphs(few, field_size=2).prepare(few)[0].shape == (2, 10, 2)
 
 
 @pytest.mark.usefixtures("without_shape_checks")
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"width": 9}, "'width' parameter of PATCHY-SAN must be an integer of at least 10"),
+        ({"width": 9}, "'width' parameter of PATCHY-SAN must be an integer from 10 to"),
         ({"field_size": 0}, "'field_size' parameter of PATCHY-SAN"),
         ({"dropout": 1.0}, "'dropout' parameter of PATCHY-SAN"),
         ({"dense_channels": 1.5}, "Got 1.5 instead"),
@@ -274,7 +288,7 @@ def test_the_width_is_the_mean_number_of_nodes() -> None:
 )
 def test_parameters_that_cannot_be(parameters: dict[str, Any], message: str) -> None:
     with pytest.raises(InvalidParameterError, match=message):
-        PatchySAN(some_graphs(), 2, **parameters)
+        PatchySAN(2, 2, **parameters)
 
 
 def test_it_says_that_igraph_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -286,5 +300,7 @@ def test_it_says_that_igraph_is_missing(monkeypatch: pytest.MonkeyPatch) -> None
         return real_import(name, *arguments, **keywords)
 
     monkeypatch.setattr(builtins, "__import__", without_igraph)
+    graphs = packed(nx.path_graph(13))
+    model = PatchySAN.from_graphs(graphs)
     with pytest.raises(MissingDependencyError, match="clipgnn\\[baselines\\]"):
-        PatchySAN(packed(nx.path_graph(13)), 2)
+        model.predict(graphs)

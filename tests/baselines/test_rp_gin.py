@@ -4,18 +4,16 @@ from itertools import permutations
 
 import pytest
 import torch
-from tests.baselines.examples import members_of, outputs
+from tests.baselines.examples import batch_of, members_of, outputs
 from tests.training.examples import rings, some_graphs
 from torch import Tensor
 from torch_geometric.data import Data
 
-from clipgnn.coloring.hashed import hashed_colorings
+from clipgnn.coloring.random import HashedSampler
 from clipgnn.errors import InvalidParameterError
 from clipgnn.graphs.packed import PackedGraphs
-from clipgnn.graphs.padded import Assembler
-from clipgnn.nn.members import Members
+from clipgnn.nn.network import Network
 from clipgnn.training import ModelSpec
-from clipgnn.training.models import NETWORKS, one_group
 
 SPEC = ModelSpec(
     "rp-gin",
@@ -23,11 +21,11 @@ SPEC = ModelSpec(
 )
 
 
-def _over_all_permutations(model: Members, graphs: PackedGraphs) -> Tensor:
+def _over_all_permutations(model: Network, graphs: PackedGraphs) -> Tensor:
     """The mean over all permutations of one graph."""
     everything = torch.tensor(list(permutations(range(graphs.x.shape[0]))))
-    batch = Assembler(graphs, one_group(graphs)).batch(torch.tensor([[0]]), graphs.x.shape[0])
-    return model.classify(batch, everything)[0, 0]
+    batch = batch_of(model, graphs, torch.tensor([[0]]))
+    return model.forward_batch(batch, everything)[0, 0]
 
 
 def _random_graph(nodes: int, seed: int) -> Data:
@@ -59,8 +57,8 @@ def test_one_permutation_is_not_invariant() -> None:
     graph = _random_graph(5, seed=1)
     packed = PackedGraphs.from_data_list([graph])
     model = members_of(SPEC, packed, [0]).double()
-    batch = Assembler(packed, one_group(packed)).batch(torch.tensor([[0]]), 5)
-    scores = [model.classify(batch, row[None])[0, 0] for row in torch.eye(5).argsort(1)[:3]]
+    batch = batch_of(model, packed, torch.tensor([[0]]))
+    scores = [model.forward_batch(batch, row[None])[0, 0] for row in torch.eye(5).argsort(1)[:3]]
     assert not torch.allclose(scores[0], scores[2], atol=1e-6)
 
 
@@ -77,30 +75,28 @@ def test_over_all_permutations_it_tells_regular_graphs_apart() -> None:
 def test_permutations_of_whole_graphs_in_training_and_evaluation() -> None:
     graphs = some_graphs()
     model = members_of(SPEC, graphs, [0])
-    assert model.colorings_wanted(training=True) == 1
-    assert model.colorings_wanted(training=False) == 2
-    assert outputs(model, SPEC, graphs, torch.tensor([[0, 1]]), [0]).shape == (1, 2, 2)
-    # Labels do not part a graph: its nodes get all places from 0 on.
-    batch = Assembler(graphs, NETWORKS["rp-gin"].groups(graphs)).batch(torch.tensor([[0, 3]]), 18)
-    drawn = hashed_colorings(batch, 4, torch.tensor([1]), torch.tensor(0))
-    for own in drawn.split([*batch.nodes.count.tolist(), 18 - int(batch.nodes.count.sum())], 1)[:2]:
+    assert model.num_colorings_for(training=True) == 1
+    assert model.num_colorings_for(training=False) == 2
+    assert outputs(model, graphs, torch.tensor([[0, 1]]), [0]).shape == (1, 2, 2)
+    # All nodes of a graph are one group, whatever their labels: they get all positions from 0 on.
+    batch = batch_of(model, graphs, torch.tensor([[0, 3]]))
+    drawn = HashedSampler().sample(batch, 4, torch.tensor([1]), torch.tensor(0))
+    for own in drawn.split(batch.nodes.count.tolist(), 1):
         assert torch.equal(own.sort(1).values, torch.arange(own.shape[1]).expand(4, -1))
 
 
 def test_the_mean_over_permutations_is_the_mean_of_single_ones() -> None:
     graphs = some_graphs()
     model = members_of(SPEC, graphs, [0]).double()
-    batch = Assembler(graphs, one_group(graphs)).batch(
-        torch.tensor([[0]]), int(graphs.node_pointers[1])
-    )
+    batch = batch_of(model, graphs, torch.tensor([[0]]))
     nodes = batch.num_nodes
     orders = torch.stack([torch.arange(nodes), torch.arange(nodes).flip(0)])
-    single = torch.stack([model.classify(batch, order[None]) for order in orders])
-    torch.testing.assert_close(model.classify(batch, orders), single.mean(0))
+    single = torch.stack([model.forward_batch(batch, order[None]) for order in orders])
+    torch.testing.assert_close(model.forward_batch(batch, orders), single.mean(0))
 
 
 @pytest.mark.parametrize("wrong", [{"num_identities": 0}, {"num_permutations": 0}])
-def test_wrong_parameters(wrong: dict[str, object]) -> None:
+def test_wrong_parameters(wrong: dict[str, int]) -> None:
     with pytest.raises(InvalidParameterError, match=f"'{next(iter(wrong))}' parameter of RP-GIN"):
         members_of(ModelSpec("rp-gin", wrong), some_graphs(), [0])
 
@@ -108,6 +104,6 @@ def test_wrong_parameters(wrong: dict[str, object]) -> None:
 def test_it_needs_permutations() -> None:
     graphs = some_graphs()
     model = members_of(SPEC, graphs, [0])
-    batch = Assembler(graphs, one_group(graphs)).batch(torch.tensor([[0]]), 9)
+    batch = batch_of(model, graphs, torch.tensor([[0]]))
     with pytest.raises(InvalidParameterError, match="needs a permutation"):
-        model.classify(batch, None)
+        model.forward_batch(batch, None)

@@ -37,7 +37,7 @@ def test_three_classes() -> None:
 
 
 def test_a_solver_that_does_not_end_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(svm, "MOST_STEPS", 1)
+    monkeypatch.setattr(svm, "MAX_STEPS", 1)
     points = np.random.default_rng(0).normal(size=(40, 3))
     gram, y, numbers = points @ points.T, np.arange(40) % 2, np.arange(40)
     with pytest.warns(RuntimeWarning, match="C=100 on 30 graphs was stopped after 1 steps"):

@@ -146,7 +146,7 @@ def test_many_channels(one_hot: bool) -> None:
 def test_rows_whose_fingerprints_meet_are_still_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
     """All factors of the fingerprint equal: then rows with the same numbers in another order meet.
 
-    Equality is what decides in the end, whatever the fingerprints say.
+    Rows are compared for equality, whatever their fingerprints are.
     """
     drawn = []
 

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from clipgnn.coloring import all_colorings, color_groups, num_colorings, sample_colorings
 from clipgnn.coloring.groups import Partition
-from clipgnn.coloring.stream import AllColorings, HeldColorings
+from clipgnn.coloring.stream import AllColorings, InMemoryColorings
 
 GROUPS = [[0, 0, 0, 0], [0, 1, 2], [0, 1, 0, 1, 2], [0]]
 COUNTS = [24, 1, 4, 1]
@@ -38,7 +38,7 @@ def every_coloring(graph: int) -> set[tuple[int, ...]]:
 def test_parts_hold_every_coloring_exactly_once(size: int) -> None:
     stream = AllColorings(partition())
     assert stream.counts.tolist() == COUNTS
-    assert stream.most == 24
+    assert stream.max_count == 24
     for graph, count in enumerate(COUNTS):
         only = torch.arange(4) == graph
         parts = [
@@ -64,9 +64,9 @@ def test_a_part_of_some_graphs_is_on_their_nodes_only(chosen: list[int]) -> None
 
 def test_a_graph_that_runs_out_begins_again() -> None:
     stream = AllColorings(partition())
-    everything = stream.everything()
-    assert everything.shape == (24, 13)
-    for graph, listed in enumerate(by_graph(everything, SIZES)):
+    colorings = stream.all()
+    assert colorings.shape == (24, 13)
+    for graph, listed in enumerate(by_graph(colorings, SIZES)):
         assert set(listed) == every_coloring(graph)
         assert listed[: COUNTS[graph]] * (24 // COUNTS[graph]) == listed
 
@@ -87,12 +87,14 @@ def test_a_sample_of_all_colorings_is_random_and_distinct(size: int) -> None:
 def test_held_colorings() -> None:
     batch = torch.tensor([0, 0, 2, 2, 2])
     colorings = torch.arange(30).view(6, 5)
-    stream = HeldColorings(colorings, batch, 3)
-    everything = torch.ones(3, dtype=torch.bool)
-    assert stream.most == 6
+    stream = InMemoryColorings(colorings, batch, 3)
+    every_graph = torch.ones(3, dtype=torch.bool)
+    assert stream.max_count == 6
     assert stream.counts.tolist() == [6, 6, 6]
-    assert torch.equal(stream.everything(), colorings)
-    assert torch.equal(torch.cat([stream.part(everything, i, i + 2) for i in (0, 2, 4)]), colorings)
+    assert torch.equal(stream.all(), colorings)
+    assert torch.equal(
+        torch.cat([stream.part(every_graph, i, i + 2) for i in (0, 2, 4)]), colorings
+    )
     last = torch.tensor([False, False, True])
     assert torch.equal(stream.part(last, 1, 3), colorings[1:3, 2:])
     assert torch.equal(stream.sample(4, None), colorings[:4])
@@ -108,7 +110,7 @@ def test_ten_thousand_graphs_at_once() -> None:
     colors = sample_colorings(groups, 16, batch, generator)
     assert time.perf_counter() - start < 5
     assert colors.shape == (16, 200_000)
-    # In every graph and coloring, a group's colors are 0..size-1: their sum says so with the count.
+    # In every graph and coloring, a group's colors are 0..size-1, so their sum is known.
     key = batch * 3 + groups
     sizes = torch.bincount(key, minlength=30_000)
     sums = torch.zeros(16, 30_000, dtype=torch.int64).index_add_(1, key, colors)

@@ -4,12 +4,9 @@ import sqlite3
 import sys
 from contextlib import closing
 from functools import partial
-from io import StringIO
 from pathlib import Path
 
 import pytest
-from rich.console import Console
-from rich.text import Text
 from tests.experiments.fake_training import (
     REASON,
     SMALL,
@@ -17,15 +14,12 @@ from tests.experiments.fake_training import (
     failing,
     fake,
     fake_fingerprint,
-    small_spec,
+    small_experiment,
 )
 
 from clipgnn import cli
-from clipgnn.commands.progress import ProgressDisplay
-from clipgnn.commands.terminal import terminal
 from clipgnn.errors import DatasetNotFoundError
-from clipgnn.experiments import data, trial
-from clipgnn.experiments.run import Progress
+from clipgnn.experiments import data
 
 
 @pytest.fixture
@@ -33,7 +27,9 @@ def call(tmp_path, monkeypatch, capsys):
     """Runs a command in a folder of its own: status, standard output, error output."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "160")
-    monkeypatch.setattr(trial, "run_trials", lambda trials, device, deterministic: fake(trials))
+    monkeypatch.setattr(
+        "clipgnn.experiments.work.run_trials", lambda trials, device, deterministic: fake(trials)
+    )
     monkeypatch.setattr(data, "fingerprint_of", fake_fingerprint)
     Path("experiments").mkdir()
     Path("experiments/small.toml").write_text(SMALL)
@@ -67,7 +63,7 @@ def test_run_status_report_resume(call):
     assert "16 of 16 trials finished, 0 running, 0 failed" in text
     assert "8 of 8" in text
 
-    status, text, _ = call("report", "small", "--spec", "small")
+    status, text, _ = call("report", "small", "--experiment", "small")
     assert status == 0
     assert "INCOMPLETE" in text
     assert "incomplete: 0 of 16 folds" in text
@@ -125,7 +121,9 @@ def test_replaced_data_are_measured_again(call, monkeypatch):
     # what was finished on the old data is still what is shown
     assert "16 of 16 trials finished" in call("status", "small")[1]
     assert "Trials: 16 of 16 finished" in call("report", "small")[1]
-    monkeypatch.setattr(trial, "run_trials", lambda trials, device, deterministic: 1 / 0)
+    monkeypatch.setattr(
+        "clipgnn.experiments.work.run_trials", lambda trials, device, deterministic: 1 / 0
+    )
     status, text, messages = call(*csl)
     assert status == 1
     assert (
@@ -158,7 +156,7 @@ def test_only_commands_on_the_same_data_are_listed(call, monkeypatch):
     assert "csl has changed since the last run (new → newer); 16 results" in messages
     assert "run small --executor in-process --device cpu --datasets csl --format csv" in text
     assert both not in text
-    text = call("report", "small", "--spec", "small", "--format", "csv")[1]
+    text = call("report", "small", "--experiment", "small", "--format", "csv")[1]
     assert both in text
     assert f"`clipgnn experiment {old}`" not in text
 
@@ -166,13 +164,13 @@ def test_only_commands_on_the_same_data_are_listed(call, monkeypatch):
 def test_a_report_of_the_whole_finds_the_data_of_its_parts(call, monkeypatch):
     call(*RUN, "--datasets", "csl")
     call(*RUN, "--datasets", "connectivity")
-    assert "Trials: 48 of 48 finished" in call("report", "small", "--spec", "small")[1]
+    assert "Trials: 48 of 48 finished" in call("report", "small", "--experiment", "small")[1]
     # another experiment of the same store has other data of that name
     Path("experiments/other.toml").write_text(SMALL)
     monkeypatch.setattr(data, "fingerprint_of", lambda dataset: f"new {dataset}")
     other = ("other", *RUN[2:], "--store", "runs/small.sqlite")
     assert call("run", *other)[0] == 0
-    assert "Trials: 48 of 48 finished" in call("report", "small", "--spec", "small")[1]
+    assert "Trials: 48 of 48 finished" in call("report", "small", "--experiment", "small")[1]
     assert "Data: connectivity new con" in call("report", "other", *other[-2:])[1]
 
 
@@ -205,9 +203,10 @@ def test_fair(call):
 
 
 def test_a_trial_that_fails(call, monkeypatch):
-    bad = small_spec().trials()[7]
+    bad = small_experiment().trials()[7]
     monkeypatch.setattr(
-        trial, "run_trials", lambda trials, device, deterministic: failing(trials, bad=bad.identity)
+        "clipgnn.experiments.work.run_trials",
+        lambda trials, device, deterministic: failing(trials, bad=bad.identity),
     )
     status, table, messages = call(*RUN)
     assert status == 1
@@ -222,9 +221,11 @@ def test_a_trial_that_fails(call, monkeypatch):
 
 
 def test_a_trial_that_diverges(call, monkeypatch):
-    bad = small_spec().trials()[7]
+    bad = small_experiment().trials()[7]
     work = partial(diverging, bad={bad.identity})
-    monkeypatch.setattr(trial, "run_trials", lambda trials, device, deterministic: work(trials))
+    monkeypatch.setattr(
+        "clipgnn.experiments.work.run_trials", lambda trials, device, deterministic: work(trials)
+    )
     status, table, messages = call(*RUN)
     assert status == 0
     assert "small: 47 of 48 trials, 1 diverged" in messages
@@ -233,7 +234,7 @@ def test_a_trial_that_diverges(call, monkeypatch):
     assert "incomplete" not in table.lower()
     assert "Trials: 47 of 48 finished, 1 diverged" in table
     values = ", ".join(f"{key} {value}" for key, value in bad.parameters.items())
-    note = f"Diverged, and therefore not chosen: 0-CLIP on connectivity: {values}, epochs 5"
+    note = f"Diverged and therefore excluded: 0-CLIP on connectivity: {values}, epochs 5"
     assert note in " ".join(table.split())
     assert f"fold 3 {REASON}" in " ".join(table.split())
     _, text, _ = call("status", "small")
@@ -241,7 +242,9 @@ def test_a_trial_that_diverges(call, monkeypatch):
     assert "15 of 16, 1 diverged" in text
     assert f"1 × {REASON}" in text
     # it is not trained again, unless that is asked for
-    monkeypatch.setattr(trial, "run_trials", lambda trials, device, deterministic: fake(trials))
+    monkeypatch.setattr(
+        "clipgnn.experiments.work.run_trials", lambda trials, device, deterministic: fake(trials)
+    )
     status, _, messages = call("resume", "small", "--executor", "in-process")
     assert (status, "1 of 48 trials diverged" in messages) == (0, True)
     status, table, messages = call("resume", "small", "--executor", "in-process", "--retry-failed")
@@ -252,23 +255,27 @@ def test_a_trial_that_diverges(call, monkeypatch):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("run", "smal"), "no experiment 'smal'. Known are: small, smoke, table1"),
+        (("run", "smal"), "no experiment 'smal'. Use one of small, smoke, table1"),
         (("run", "nowhere/x.toml"), "no experiment file nowhere/x.toml"),
         ((*RUN, "--models", "17-CLIP"), "--models '17-CLIP' is not in small"),
         ((*RUN, "--datasets", "cls"), "Did you mean 'csl'?"),
         ((*RUN, "--folds", "9"), "--folds must be from 1 to 4"),
-        ((*RUN, "--where", "num_layers"), "--where must be like num_layers=3,5"),
+        ((*RUN, "--where", "num_layers"), "--where must have the form num_layers=3,5"),
         ((*RUN, "--where", "num_layers=7"), "--where num_layers must be one of 1, 2. Got 7"),
         ((*RUN, "--protocol", "fare"), "--protocol must be one of gin, fair. Got 'fare'"),
-        ((*RUN, "--output", "table.doc"), "--output must end in .md, .csv, .tex"),
+        ((*RUN, "--output", "table.doc"), "--output must end in .txt, .md, .csv, .tex"),
         ((*RUN, "--output", "nowhere/table.md"), "Create its folder first"),
         (("run", "small", "--device", "cude"), "--device must be auto, cpu, cuda or cuda:NUMBER"),
-        (("run", "small", "--device", "cuda:99"), "--device cuda:99 is not on this machine"),
+        (("run", "small", "--device", "cuda:99"), "--device must be a device of this machine"),
         (("run", "small", "--executor", "rey"), "Did you mean 'ray'?"),
-        (("run", "small", "--address", "x:1"), "--address is for the executor ray"),
-        ((*RUN, "--job-timeout", "5"), "--job-timeout is for the executors processes and ray"),
+        (
+            ("run", "small", "--address", "x:1"),
+            "--address must not be set for the executor 'processes'",
+        ),
+        ((*RUN, "--job-timeout", "5"), "--job-timeout must not be set for the executor"),
         (("run", "small", "--job-timeout", "0"), "--job-timeout must be a positive number"),
-        ((*RUN, "--heartbeat-timeout", "5"), "--heartbeat-timeout is for the executor processes"),
+        ((*RUN, "--heartbeat-timeout", "5"), "--heartbeat-timeout must not be set for the exec"),
+        ((*RUN, "--format", "latx"), "--format must be one of terminal, markdown, csv, latex"),
         (("status", "small"), "no store runs/small.sqlite. Run `clipgnn experiment run small`"),
         (("report", "small", "--store", "x.sqlite"), "There is no store x.sqlite"),
         (("resume", "small"), "There is no store"),
@@ -309,15 +316,15 @@ def test_a_store_with_two_experiments(call, command, small, other):
     assert small in call(command, "small", *store)[1]
     status, output, errors = call(command, "smal", *store)
     assert (status, output) == (2, "")
-    assert "Nothing called 'smal' has been run into both.sqlite" in errors
-    assert "which has small, other.v2. Did you mean 'small'?" in errors
+    assert "must be that of an experiment in both.sqlite, one of small, other.v2" in errors
+    assert "Did you mean 'small'?" in errors
 
 
 def test_a_report_of_the_wrong_protocol(call):
     assert call(*RUN)[0] == 0
     status, _, errors = call("report", "small", "--protocol", "fair")
     assert status == 2
-    assert "needs validation graphs" in errors
+    assert '--protocol must be "gin" for trials without validation graphs' in errors
 
 
 def test_repair(call):
@@ -334,7 +341,7 @@ def test_repair(call):
     lines = output.splitlines()
     assert len(lines) == 2
     assert lines[0].startswith("Deleted the result of trial ")
-    assert lines[1] == f"1 entry of {store} deleted, 0 kept; the next run measures what is missing."
+    assert lines[1] == f"1 entry of {store} deleted, 0 kept; the next run trains missing trials."
     status, _, messages = call(*RUN)
     assert status == 0
     assert "47 of 48 trials" in messages
@@ -363,9 +370,10 @@ def change(path, statement):
 @pytest.mark.parametrize("work", [failing, diverging])
 def test_messages_are_not_broken_into_lines(call, monkeypatch, work):
     monkeypatch.setenv("COLUMNS", "40")
-    bad = small_spec().trials()[7].identity
+    bad = small_experiment().trials()[7].identity
     monkeypatch.setattr(
-        trial, "run_trials", lambda trials, device, deterministic: work(trials, bad=bad)
+        "clipgnn.experiments.work.run_trials",
+        lambda trials, device, deterministic: work(trials, bad=bad),
     )
     _, _, messages = call(*RUN, "--datasets", "connectivity")
     starts = ("small: ", "failed: clip on", "1 of 32 trials ")
@@ -377,11 +385,11 @@ def test_the_message_of_a_stopped_run_is_one_line(call, monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.setenv("COLUMNS", "40")
-    monkeypatch.setattr(trial, "run_trials", stop)
+    monkeypatch.setattr("clipgnn.experiments.work.run_trials", stop)
     status, _, messages = call(*RUN)
     assert status == 130
     assert messages.endswith(
-        "Stopped. What is finished is in runs/small.sqlite; the same command goes on.\n"
+        "Stopped. Finished results are in runs/small.sqlite; the same command continues.\n"
     )
 
 
@@ -390,48 +398,3 @@ def test_tables_fit_a_narrow_terminal(call, monkeypatch):
     monkeypatch.setenv("COLUMNS", "40")
     lines = call("report", "small")[1].splitlines() + call("status", "small")[1].splitlines()[1:]
     assert max(map(len, lines)) <= 40
-
-
-def test_a_bar_fits_a_narrow_terminal(monkeypatch, capsys):
-    monkeypatch.setenv("COLUMNS", "40")
-    monkeypatch.setenv("FORCE_COLOR", "1")
-    monkeypatch.setenv("TERM", "xterm")
-    console = terminal()
-    assert console.is_terminal
-    with ProgressDisplay("a name of forty characters and some more", console) as display:
-        display.tell(Progress(total=10, finished=4, failed=0, reused=4))
-    lines = Text.from_ansi(capsys.readouterr().out.replace("\r", "\n")).plain.splitlines()
-    assert any("4/10" in line or "…" in line for line in lines)
-    assert max(map(len, lines)) <= 40
-
-
-def test_a_bar_on_a_terminal():
-    console = Console(
-        force_terminal=True, width=100, record=True, file=StringIO(), markup=False, emoji=False
-    )
-    with ProgressDisplay("small", console) as display:
-        display.tell(Progress(total=10, finished=4, failed=0, reused=4))
-        display.tell(Progress(10, 5, 1, 4, last_failure="[trial] went wrong"))
-        for _ in range(2):
-            display.tell(
-                Progress(10, 7, 1, 4, "[trial] went wrong", unsaved=2, notice="[store] is locked")
-            )
-    text = console.export_text()
-    assert "failed: [trial] went wrong" in text
-    assert text.count("[store] is locked") == 1
-    assert "small, 1 failed, 2 not written yet" in text
-    assert "7/10 trials" in text
-
-
-def test_plain_lines_at_intervals_elsewhere(monkeypatch, capsys):
-    clock = iter([0.0, 0.0, 1.0, 60.0, 61.0, 62.0])
-    monkeypatch.setattr("clipgnn.commands.progress.time.monotonic", lambda: next(clock))
-    display = ProgressDisplay("small", Console(width=100))
-    for finished in (4, 5, 6, 7):
-        display.tell(Progress(total=10, finished=finished, failed=0, reused=4))
-    display.tell(Progress(total=10, finished=10, failed=0, reused=4))
-    assert capsys.readouterr().out.splitlines() == [
-        "small: 4 of 10 trials",
-        "small: 6 of 10 trials, about 2 min left",
-        "small: 10 of 10 trials",
-    ]

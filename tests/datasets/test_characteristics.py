@@ -1,3 +1,5 @@
+from typing import Any
+
 import networkx as nx
 import pytest
 import torch
@@ -66,7 +68,7 @@ def test_distinct_graphs_as_networkx_refines_them() -> None:
     data = triangle_freeness(0, num_pairs=150, num_nodes=6, probability=0.3)
     kinds = set()
     for own in data.to_data_list():
-        plain = nx.Graph(own.edge_index.t().tolist())
+        plain: Any = nx.Graph(own.edge_index.t().tolist())
         plain.add_nodes_from(range(own.num_nodes), label=0)
         kinds.add(nx.weisfeiler_lehman_graph_hash(plain, node_attr="label", iterations=7))
     assert 10 < len(kinds) < 300

@@ -1,3 +1,6 @@
+"""Data sets by name."""
+
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -6,7 +9,8 @@ import torch
 from clipgnn.datasets import registry
 from clipgnn.datasets.properties import circular_skip_links
 from clipgnn.datasets.registry import BENCHMARKS, DATASET_NAMES, PROPERTY_TASKS, load_dataset
-from clipgnn.errors import DatasetNotFoundError
+from clipgnn.datasets.tu import load_tu
+from clipgnn.errors import DatasetNotFoundError, InvalidParameterError
 from clipgnn.graphs.packed import PackedGraphs
 
 CONTRACT = [
@@ -84,3 +88,18 @@ def test_downloading_can_be_forbidden(tmp_path: Path, monkeypatch: pytest.Monkey
     load_dataset("MUTAG", root=tmp_path, download=False)
     load_dataset("MUTAG", root=tmp_path)
     assert asked == [False, True]
+
+
+@pytest.mark.usefixtures("without_shape_checks")
+@pytest.mark.parametrize("load", [load_dataset, load_tu])
+@pytest.mark.parametrize("name", [None, 3, b"MUTAG", ["MUTAG"], Path("MUTAG")])
+def test_names_must_be_strings(load: Callable[..., PackedGraphs], name: object) -> None:
+    with pytest.raises(InvalidParameterError, match="must be a string such as 'MUTAG'"):
+        load(name)
+
+
+@pytest.mark.parametrize("load", [load_dataset, load_tu])
+@pytest.mark.parametrize("name", ["", "../MUTAG", "a/b", ".hidden"])
+def test_names_must_not_be_paths(load: Callable[..., PackedGraphs], name: str) -> None:
+    with pytest.raises(InvalidParameterError, match=r"letters, digits .* Use root"):
+        load(name)

@@ -3,6 +3,7 @@
 import os
 from http.client import IncompleteRead
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -15,7 +16,7 @@ from clipgnn.datasets.tu import data_root, load_tu
 from clipgnn.errors import DatasetFileError, DatasetNotFoundError, InvalidParameterError
 
 # A triangle, a path of two nodes and a single node; node 3 is joined to 2 twice, and 4 to itself.
-FILES = {
+FILES: dict[str, Any] = {
     "A": "1, 2\n2, 1\n2, 3\n3, 2\n1, 3\n3, 1\n2, 3\n4, 5\n5, 4\n4, 4\n",
     "graph_indicator": "1\n1\n1\n2\n2\n3\n",
     "graph_labels": "-1\n1\n-1\n",
@@ -49,7 +50,7 @@ def test_labels_become_attributes(tmp_path: Path, raw: bool) -> None:
     assert graphs.name == "TINY"
     assert graphs.x.tolist() == [0, 0, 1, 1, 0, 2]
     assert graphs.in_channels == 3
-    assert graphs.y.tolist() == [0, 1, 0]
+    assert graphs.targets.tolist() == [0, 1, 0]
     assert graphs.num_classes == 2
     assert graphs.node_pointers.tolist() == [0, 3, 5, 6]
     assert graphs.edge_pointers.tolist() == [0, 6, 8, 8]
@@ -89,7 +90,7 @@ def test_several_labels_of_a_node_stand_side_by_side(tmp_path: Path) -> None:
 
 def test_targets_to_regress(tmp_path: Path) -> None:
     write(tmp_path, graph_labels=None, graph_attributes="0.5\n1.5\n-2\n")
-    assert load_tu("TINY", tmp_path).y.tolist() == [0.5, 1.5, -2]
+    assert load_tu("TINY", tmp_path).targets.tolist() == [0.5, 1.5, -2]
 
 
 def test_last_lines_and_edgeless_data_are_kept(tmp_path: Path) -> None:
@@ -123,30 +124,28 @@ def test_a_local_copy_is_read_in_place(tmp_path: Path, monkeypatch: pytest.Monke
         ({"A": None}, "must have a file TINY_A.txt"),
         ({"graph_indicator": None}, "must have a file TINY_graph_indicator.txt"),
         ({"graph_labels": None}, "must have a file TINY_graph_labels.txt"),
-        ({"A": "1, 2\n2, 1, 3\n"}, "Got 2 before and 3 in line 2"),
+        ({"A": "1, 2\n2, 1, 3\n"}, "same number of columns in each line. Got 3 in line 2 after 2"),
         ({"A": "1, 2\n\n2, x\n"}, "Got '2, x' in line 3"),
-        ({"A": "1 2\n2 1\n"}, "commas between. Got '1 2' in line 1"),
+        ({"A": "1 2\n2 1\n"}, "separated by commas. Got '1 2' in line 1"),
         ({"A": "1, 2, 3\n"}, "A.txt must have 2 numbers in each line. Got 3"),
         ({"A": "0, 1\n"}, r"nodes from 1 to 6. Got \[0, 1\] in row 1"),
         ({"A": "1, 2\n6, 7\n"}, r"nodes from 1 to 6. Got \[6, 7\] in row 2"),
-        ({"A": "1, 2\n3, 4\n"}, r"Row 2, \[3, 4\], joins graphs 1 and 2"),
-        ({"A": "1, 2.5\n"}, r"whole numbers. Got \[1.0, 2.5\] in row 1"),
-        ({"A": "1, 1e300\n"}, "whole numbers"),
+        ({"A": "1, 2\n3, 4\n"}, r"Got \[3, 4\] in row 2, between graphs 1 and 2"),
+        ({"A": "1, 2.5\n"}, r"integers only. Got \[1.0, 2.5\] in row 1"),
+        ({"A": "1, 1e300\n"}, "integers only"),
         ({"graph_indicator": ""}, "at least one node"),
         ({"graph_indicator": "0\n0\n0\n1\n1\n2\n"}, "number graphs from 1. Got 0"),
-        ({"graph_indicator": "1\n1\n2\n1\n3\n3\n"}, "graph by graph. Got graph 1 after 2"),
-        ({"graph_labels": "1\n1\n"}, "line for each graph, 3 by .*indicator.txt. Got 2"),
+        ({"graph_indicator": "1\n1\n2\n1\n3\n3\n"}, "sorted by graph. Got graph 1 after 2"),
+        ({"graph_labels": "1\n1\n"}, "line for each of the 3 graphs of .*indicator.txt. Got 2"),
         ({"graph_labels": "1\nyes\n1\n"}, "Got 'yes' in line 2"),
-        ({"graph_labels": "1\nnan\n1\n"}, "finite numbers. Got another in row 2"),
-        ({"node_labels": "1\n"}, "line for each node, 6 in all. Got 1"),
-        ({"edge_labels": "1\n2\n"}, "line for each edge, 10 in all. Got 2"),
-        ({"node_attributes": "1\n2\n"}, "line for each node, 6 in all. Got 2"),
-        ({"node_labels": "\x00\x01\n"}, "must hold numbers"),
+        ({"graph_labels": "1\nnan\n1\n"}, "finite numbers only. Got NaN or infinity in row 2"),
+        ({"node_labels": "1\n"}, "line for each node, 6 in total. Got 1"),
+        ({"edge_labels": "1\n2\n"}, "line for each edge, 10 in total. Got 2"),
+        ({"node_attributes": "1\n2\n"}, "line for each node, 6 in total. Got 2"),
+        ({"node_labels": "\x00\x01\n"}, "must have numbers"),
     ],
 )
-def test_damaged_files_are_named(
-    tmp_path: Path, files: dict[str, str | None], message: str
-) -> None:
+def test_damaged_files_are_named(tmp_path: Path, files: dict[str, Any], message: str) -> None:
     folder = write(tmp_path, **files)
     with pytest.raises(DatasetFileError, match=message) as caught:
         load_tu("TINY", tmp_path, edge_labels=True, node_attributes=True)
@@ -171,9 +170,9 @@ def test_an_unreadable_file_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 def test_asking_for_what_is_not_there(tmp_path: Path) -> None:
     write(tmp_path, edge_labels=None, node_attributes=None)
-    with pytest.raises(InvalidParameterError, match="no edge labels"):
+    with pytest.raises(InvalidParameterError, match="without edge labels"):
         load_tu("TINY", tmp_path, edge_labels=True)
-    with pytest.raises(InvalidParameterError, match="no node attributes"):
+    with pytest.raises(InvalidParameterError, match="without node attributes"):
         load_tu("TINY", tmp_path, node_attributes=True)
 
 
@@ -224,7 +223,7 @@ def test_a_folder_that_appears_during_the_download(
     if complete:
         assert len(load_tu("TINY", tmp_path)) == 3
     else:
-        with pytest.raises(DatasetNotFoundError, match="is there without its files"):
+        with pytest.raises(DatasetNotFoundError, match="folder exists without its files"):
             load_tu("TINY", tmp_path)
 
 

@@ -8,12 +8,14 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from clipgnn.curves import Curves
 from clipgnn.experiments.data import fingerprints
-from clipgnn.experiments.reading import parse_spec
-from clipgnn.experiments.spec import Spec
+from clipgnn.experiments.experiment import Experiment
+from clipgnn.experiments.reading import parse_experiment
 from clipgnn.experiments.trial import Trial, TrialResult
 
 SMALL = """
@@ -45,16 +47,16 @@ num_colorings = 16
 CONTENT = tomllib.loads(SMALL)
 
 
-def small_spec(**changes: object) -> Spec:
+def small_experiment(**changes: object) -> Experiment:
     """2 data sets × 2 rows × 4 or 2 configurations × 4 folds: 48 trials."""
-    return on_fake_data(parse_spec({**CONTENT, **changes}, "small", "small.toml"))
+    return on_fake_data(parse_experiment({**CONTENT, **changes}, "small", "small.toml"))
 
 
-def on_fake_data(spec: Spec) -> Spec:
+def on_fake_data(spec: Experiment) -> Experiment:
     return replace(spec, data={name: fake_fingerprint(name) for name in spec.datasets})
 
 
-def on_real_data(spec: Spec) -> Spec:
+def on_real_data(spec: Experiment) -> Experiment:
     return replace(spec, data=fingerprints(spec.datasets, {}))
 
 
@@ -69,10 +71,11 @@ def fake_result(trial: Trial) -> TrialResult:
     rise = 0.5 + 0.4 * (1 - np.exp(-np.arange(epochs)))
     return TrialResult(
         trial=trial.identity,
-        train_loss=(1 - rise).tolist(),
-        test_score=(rise + 0.1 * generator.random(epochs)).tolist(),
-        validation_score=(
-            (rise + 0.1 * generator.random(epochs)).tolist() if trial.split == "nested" else []
+        curves=Curves(
+            1 - rise,
+            rise + 0.1 * generator.random(epochs),
+            rise + 0.1 * generator.random(epochs) if trial.split == "nested" else (),
+            metric=trial.metric,
         ),
         seconds=0.5,
         epoch_seconds=0.1,
@@ -81,6 +84,10 @@ def fake_result(trial: Trial) -> TrialResult:
         versions={"python": "3", "clipgnn": "0"},
         machine={"processor": "none"},
     )
+
+
+def with_curves(result: TrialResult, **changes: Any) -> TrialResult:
+    return replace(result, curves=replace(result.curves, **changes))
 
 
 def fake(
@@ -102,7 +109,7 @@ def company(
     names = "".join(trial.identity for trial in trials)
     little = int(sha256(names.encode()).hexdigest()[:8], 16) * 1e-15
     return [
-        replace(result, test_score=[score + little for score in result.test_score])
+        with_curves(result, test_score=result.curves.test_score + little)
         for result in fake(trials, seconds=seconds, log=log)
     ]
 
@@ -113,7 +120,9 @@ REASON = "diverged in epoch 3, learning rate 0.001"
 def diverging(trials: Sequence[Trial], *, bad: Collection[str]) -> list[TrialResult]:
     """Some trials diverge; those beside them do not notice."""
     return [
-        replace(result, train_loss=[0.5], test_score=[0.5], validation_score=[], diverged=REASON)
+        with_curves(
+            result, train_loss=[0.5], test_score=[0.5], validation_score=[], diverged=REASON
+        )
         if result.trial in bad
         else result
         for result in fake(trials)

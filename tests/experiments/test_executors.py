@@ -2,19 +2,22 @@
 
 import os
 import signal
+import sys
 from functools import partial
 from types import SimpleNamespace
 
 import pytest
-from tests.experiments.fake_training import failing, fake, fake_result, small_spec
+from tests.experiments.fake_training import failing, fake, fake_result, small_experiment
 
 from clipgnn.errors import InvalidParameterError, MissingDependencyError
-from clipgnn.experiments.executors import Executor, executor_named, processes
+from clipgnn.experiments.executors import EXECUTORS, Executor, make_executor, processes
+from clipgnn.experiments.executors.in_process import InProcessExecutor
 from clipgnn.experiments.executors.processes import ONE_THREAD, ProcessExecutor
 from clipgnn.experiments.jobs import Job, jobs_of
+from clipgnn.experiments.options import RunOptions
 from clipgnn.experiments.trial import TrialResult
 
-TRIALS = small_spec().trials()[:6]
+TRIALS = small_experiment().trials()[:6]
 JOBS = jobs_of(TRIALS, together=False)
 
 
@@ -24,7 +27,7 @@ def make(request):
 
     def of(work) -> Executor:
         workers = 2 if request.param == "processes" else None
-        made.append(executor_named(request.param, work, workers=workers))
+        made.append(make_executor(work, RunOptions(executor=request.param, workers=workers)))
         return made[-1]
 
     yield of
@@ -110,13 +113,14 @@ def stopping(trials, *, bad) -> list[TrialResult]:
 @pytest.mark.parametrize(
     ("limits", "why"),
     [
-        ({"job_timeout": 2.0}, "it did not finish within 2 s (--job-timeout)"),
+        ({"job_timeout": 2.0}, "it did not finish within 2 s (job_timeout)"),
         ({"heartbeat_timeout": 2.0}, "its process sent no heartbeat for 2 s"),
     ],
 )
 def test_a_process_that_does_not_respond_is_replaced(limits, why):
     bad = TRIALS[1].identity
-    executor = executor_named("processes", partial(stopping, bad=bad), workers=2, **limits)
+    executor = make_executor(partial(stopping, bad=bad), RunOptions(workers=2, **limits))
+    assert isinstance(executor, ProcessExecutor)
     begun = set()
     outcomes = []
     for outcome in executor.run(iter(JOBS)):
@@ -142,7 +146,7 @@ def test_a_pause_of_this_process_is_not_the_fault_of_others(monkeypatch):
     clock = iter(range(0, 10**9, 10**5))
     monkeypatch.setattr(processes, "time", SimpleNamespace(monotonic=lambda: float(next(clock))))
     executor = ProcessExecutor(partial(fake, seconds=0.3), workers=1, job_timeout=60.0)
-    executor._tick = 0.05
+    executor._poll_seconds = 0.05
     [outcome] = executor.run(iter(JOBS[:1]))
     executor.close()
     assert outcome.error == ""
@@ -155,26 +159,56 @@ def test_no_more_processes_than_jobs():
     executor.close()
 
 
-def test_names_and_options_are_checked(monkeypatch):
-    with pytest.raises(InvalidParameterError, match=r"Got 'proceses'. Did you mean 'processes'\?"):
-        executor_named("proceses", fake)
-    with pytest.raises(InvalidParameterError, match="--address is for the executor ray"):
-        executor_named("processes", fake, address="127.0.0.1:6379")
-    with pytest.raises(InvalidParameterError, match="--workers is for the executor processes"):
-        executor_named("in-process", fake, workers=2)
-    with pytest.raises(InvalidParameterError, match="in-process cannot stop a job"):
-        executor_named("in-process", fake, job_timeout=60.0)
-    for name in ("in-process", "ray"):
-        with pytest.raises(InvalidParameterError, match="--heartbeat-timeout is for the executor"):
-            executor_named(name, fake, heartbeat_timeout=60.0)
-    for wrong in (0.0, -1.0, float("nan"), float("inf")):
-        with pytest.raises(InvalidParameterError, match="--job-timeout must be a positive number"):
-            executor_named("processes", fake, job_timeout=wrong)
-    monkeypatch.setitem(__import__("sys").modules, "ray", None)
+@pytest.mark.parametrize(
+    ("options", "parameter", "message"),
+    [
+        ({"executor": "proceses"}, "executor", r"Got 'proceses'. Did you mean 'processes'\?"),
+        ({"executor": "processes", "address": "127.0.0.1:6379"}, "address", "must not be set for"),
+        ({"executor": "in-process", "workers": 2}, "workers", "executor 'in-process'"),
+        ({"executor": "in-process", "job_timeout": 60.0}, "job_timeout", "does not support it"),
+        ({"executor": "in-process", "heartbeat_timeout": 60.0}, "heartbeat_timeout", r"Got 60\.0"),
+        ({"executor": "ray", "heartbeat_timeout": 60.0}, "heartbeat_timeout", "executor 'ray'"),
+        ({"executor": "ray", "workers": 2}, "workers", "Leave it out, or use another executor"),
+        ({"workers": 0}, "workers", "must be an integer of at least 1. Got 0"),
+        *(
+            ({name: wrong}, name, "must be a positive number of seconds")
+            for name in ("job_timeout", "heartbeat_timeout")
+            for wrong in (0.0, -1.0, float("nan"), float("inf"))
+        ),
+    ],
+)
+def test_errors_name_the_parameter(options, parameter, message):
+    with pytest.raises(InvalidParameterError, match=message) as caught:
+        make_executor(fake, RunOptions(**options))
+    assert caught.value.parameter == parameter
+    assert str(caught.value).startswith(parameter)
+
+
+def test_a_missing_package_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(MissingDependencyError, match=r"pip install 'clipgnn\[ray\]'"):
-        executor_named("ray", fake)
+        make_executor(fake, RunOptions(executor="ray"))
 
 
-def test_one_process_for_a_gpu_unless_asked_otherwise():
-    assert executor_named("processes", fake, on_gpu=True).workers == 1
-    assert executor_named("processes", fake, on_gpu=True, workers=3).workers == 3
+@pytest.mark.parametrize(("workers", "expected"), [(None, 1), (3, 3)])
+def test_one_process_for_a_gpu_unless_asked_otherwise(workers, expected):
+    executor = make_executor(fake, RunOptions(device="cuda", workers=workers))
+    assert isinstance(executor, ProcessExecutor)
+    assert executor.workers == expected
+
+
+def test_every_executor_in_the_table_can_be_made_and_nothing_else_is_needed(monkeypatch):
+    made = []
+
+    class Fake(InProcessExecutor):
+        @classmethod
+        def from_options(cls, work, options):
+            made.append(options)
+            return cls(work)
+
+    monkeypatch.setitem(EXECUTORS, "new", Fake.from_options)
+    options = RunOptions(executor="new", workers=3)
+    executor = make_executor(fake, options)
+    assert isinstance(executor, Executor)
+    assert made == [options]
+    assert len(list(executor.run(iter(JOBS)))) == len(JOBS)

@@ -2,31 +2,41 @@
 
 import json
 from functools import partial
+from typing import Any
 
 import pytest
-from tests.experiments.fake_training import failing, fake, on_fake_data, on_real_data, small_spec
+from tests.experiments.fake_training import (
+    failing,
+    fake,
+    on_fake_data,
+    on_real_data,
+    small_experiment,
+)
 
-from clipgnn.experiments import catalog
+from clipgnn.baselines.svm import Kernel
 from clipgnn.experiments.evaluation import evaluate
 from clipgnn.experiments.executors.in_process import InProcessExecutor
+from clipgnn.experiments.experiment import Experiment, Overrides
 from clipgnn.experiments.jobs import jobs_of
-from clipgnn.experiments.reading import parse_spec
+from clipgnn.experiments.reading import parse_experiment
 from clipgnn.experiments.run import run_experiment
-from clipgnn.experiments.spec import Overrides, Spec
 from clipgnn.experiments.store import Store
-from clipgnn.experiments.trial import run_trials
-from clipgnn.report import make_table, provenance, render_csv, render_markdown, render_terminal
-from clipgnn.training.fit import KERNELS, parameters_of
+from clipgnn.experiments.work import run_trials
+from clipgnn.parameters import MODELS
+from clipgnn.report import make_table, provenance
+from clipgnn.report.csv_text import render_csv
+from clipgnn.report.markdown import render_markdown
+from clipgnn.report.terminal import terminal_table
 
 CLIP = {"name": "0-CLIP", "model": "clip", "num_colorings": 0}
 WL = {"name": "WL", "model": "wl", "height": [0, 1], "C": [1, 10.0]}
 AWL = {"name": "AWL", "model": "awl", "length": 2}
 
 
-def kernels(**changes: object) -> Spec:
+def kernels(**changes: object) -> Experiment:
     """A network and two kernels, 5 configurations of 4 folds."""
-    given = {"datasets": ["csl"], "models": [CLIP, WL, AWL], "only": {}, **changes}
-    return small_spec(**{"grid": {"epochs": 2} if CLIP in given["models"] else {}, **given})
+    given: dict[str, Any] = {"datasets": ["csl"], "models": [CLIP, WL, AWL], "only": {}, **changes}
+    return small_experiment(**{"grid": {"epochs": 2} if CLIP in given["models"] else {}, **given})
 
 
 @pytest.fixture
@@ -35,36 +45,39 @@ def store(tmp_path):
         yield opened
 
 
-def read_back(spec: Spec) -> Spec:
-    return on_fake_data(parse_spec(json.loads(json.dumps(spec.content())), spec.name, "store"))
+def read_back(spec: Experiment) -> Experiment:
+    return on_fake_data(
+        parse_experiment(json.loads(json.dumps(spec.content())), spec.name, "store")
+    )
 
 
-def markdown(spec: Spec, store: Store) -> str:
+def markdown(spec: Experiment, store: Store) -> str:
     results = store.results()
     lines = provenance(spec, store, results)
     table = make_table(spec, evaluate(spec, results), spec.protocol, lines)
     assert "WL" in render_csv(table)
-    render_terminal(table)
+    terminal_table(table)
     return render_markdown(table)
 
 
-def test_the_catalog_knows_the_kernels_and_their_parameters():
-    not_trained = {name for name, model in catalog.MODELS.items() if not model.trained}
-    assert not_trained == set(KERNELS)
-    for name in KERNELS:
-        assert set(catalog.MODELS[name].parameters) == set(parameters_of(name))
+def test_every_model_without_a_recipe_is_a_kernel():
+    kernels = [model for model in MODELS.values() if not model.trained]
+    assert kernels
+    for model in kernels:
+        assert issubclass(model.load(), Kernel)
+        assert issubclass(model.load(), model.parameters)
 
 
 def test_a_spec_names_what_a_kernel_cannot_have():
     for wrong, message in (
-        ({"C": 0}, r"C: must be a number above 0. Got 0"),
+        ({"C": 0}, r"C: must be a finite number above 0. Got 0"),
         ({"epochs": 3}, r"epochs: is an unknown key"),
         ({"height": -1}, r"height: must be an integer from 0 to 1000"),
         ({"normalize": 1}, r"normalize: must be true or false"),
     ):
         with pytest.raises(ValueError, match=rf"models\[0\].{message}"):
             kernels(models=[{"model": "wl", **wrong}])
-    with pytest.raises(ValueError, match=r"delta: must be a number above 0 and under 1"):
+    with pytest.raises(ValueError, match=r"delta: must be a number above 0 and below 1"):
         kernels(models=[{"model": "awl", "delta": 1.0}])
 
 
@@ -83,6 +96,7 @@ def test_a_fold_that_fails_takes_no_other_configuration_with_it(store):
     assert (progress.finished, progress.failed) == (12, 4)
 
 
+@pytest.mark.needs("grakel")
 def test_kernels_are_fitted_on_the_cpu_whatever_the_device(store):
     spec = on_real_data(kernels(models=[WL, AWL], protocol="fair", seeds=[0, 1]))
     work = partial(run_trials, device="cuda")
@@ -91,14 +105,15 @@ def test_kernels_are_fitted_on_the_cpu_whatever_the_device(store):
     for environment in store.environments().values():
         assert environment["device"] == "cpu"
     for result in store.results().values():
-        assert len(result.test_score) == len(result.validation_score) == 1
+        assert len(result.curves.test_score) == len(result.curves.validation_score) == 1
     text = markdown(spec, store)
     assert "INCOMPLETE" not in text
     assert "- WL on csl: fold 0: height 0, C 1.0\n" in text
-    assert "epoch " not in text.partition("## What was chosen")[2]
+    assert "epoch " not in text.partition("## Chosen configurations")[2]
     assert "epochs" not in text
 
 
+@pytest.mark.needs("grakel")
 def test_a_table_of_networks_and_kernels(store):
     spec = on_real_data(kernels())
     progress = run_experiment(spec, store, InProcessExecutor(run_trials))

@@ -1,20 +1,24 @@
 """Protocols on curves worked out by hand, and what must hold on any curves."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from clipgnn.curves import Curves
 from clipgnn.errors import InvalidParameterError
 from clipgnn.experiments.protocol import Candidate, Choice, Divergence, fair, gin
 
 
-def candidate(name, test, validation=None):
-    def curves(rows):
-        return {fold: np.array(row, dtype=float) for fold, row in enumerate(rows or [])}
-
-    return Candidate({"name": name}, curves(test), curves(validation))
+def candidate(name, test, validation=None, metric="accuracy"):
+    folds = {
+        fold: Curves(np.zeros(len(row)), row, validation[fold] if validation else (), metric=metric)
+        for fold, row in enumerate(test)
+    }
+    return Candidate({"name": name}, folds)
 
 
 A = candidate("A", test=[[0.5, 0.9, 0.6], [0.5, 0.3, 0.8]])  # mean 0.5, 0.6, 0.7
@@ -48,7 +52,9 @@ def test_of_equals_the_first_wins():
 
 
 def test_smaller_errors_are_better_when_they_are_errors():
-    measured = gin([A, B], 2, maximize=False)
+    tests = [[curves.test_score for curves in own.folds.values()] for own in (A, B)]
+    errors = [candidate(name, test, metric="rmse") for name, test in zip("AB", tests, strict=True)]
+    measured = gin(errors, 2)
     assert measured.choices == (Choice({"name": "B"}, epoch=3),)
     assert measured.mean == 0.0
 
@@ -72,12 +78,12 @@ def test_fair_chooses_on_the_validation_curve_in_each_fold():
 
 
 def test_fair_needs_validation_curves():
-    with pytest.raises(InvalidParameterError, match="needs validation curves"):
+    with pytest.raises(InvalidParameterError, match="requires validation curves"):
         fair([A], 2)
 
 
 def test_missing_folds_are_counted_and_do_not_win():
-    partly = Candidate({"name": "partly"}, {0: np.array([1.0])})
+    partly = Candidate({"name": "partly"}, {0: Curves([0.0], [1.0])})
     measured = gin([partly, A], 2)
     assert measured.choices[0].configuration == {"name": "A"}
     assert (measured.finished, measured.expected) == (3, 4)
@@ -99,16 +105,9 @@ def test_a_curve_that_was_stopped_early_keeps_its_last_score():
     assert measured.values == {0: 0.6, 1: 0.4}
 
 
-def test_what_is_not_a_number_is_never_chosen():
-    diverged = candidate("diverged", test=[[0.1, np.nan], [0.1, 0.9]])
-    assert gin([diverged], 2).choices[0].epoch == 1
-
-
 def test_a_configuration_with_a_diverged_fold_is_never_chosen():
     best = candidate("best", test=[[1.0], [1.0]], validation=[[1.0], [1.0]])
-    out = Candidate(
-        best.configuration, {0: best.test[0]}, {0: best.validation[0]}, diverged={1: "in epoch 1"}
-    )
+    out = Candidate(best.configuration, {0: best.folds[0]}, diverged={1: "in epoch 1"})
     poor = candidate("poor", test=[[0.1], [0.2]], validation=[[0.3], [0.4]])
     for protocol, choices in ((gin, 1), (fair, 2)):
         measured = protocol([out, poor], 2)
@@ -129,43 +128,51 @@ scores = st.integers(0, 20).map(lambda twentieths: twentieths / 20)
 
 
 @st.composite
-def candidates(draw):
-    configurations, folds, epochs = (draw(st.integers(1, 4)) for _ in range(3))
-    curves = draw(arrays(float, (2, configurations, folds, epochs), elements=scores))
-    return [
-        candidate(number, curves[0, number].tolist(), curves[1, number].tolist())
-        for number in range(configurations)
-    ], folds
+def curves_of_candidates(draw):
+    """Test and validation curves: `[2, configurations, folds, epochs]`."""
+    sizes = [draw(st.integers(1, 4)) for _ in range(3)]
+    return draw(arrays(float, (2, *sizes), elements=scores))
 
 
-@given(candidates())
+def candidates(drawn):
+    found = [candidate(number, *own) for number, own in enumerate(drawn.swapaxes(0, 1).tolist())]
+    return found, drawn.shape[2]
+
+
+@given(curves_of_candidates())
 def test_gin_is_at_least_the_mean_of_any_single_epoch(drawn):
-    given_candidates, folds = drawn
+    given_candidates, folds = candidates(drawn)
     measured = gin(given_candidates, folds)
-    means = [np.mean(list(own.test.values()), axis=0).max() for own in given_candidates]
+    means = [
+        np.mean([curves.test_score for curves in own.folds.values()], axis=0).max()
+        for own in given_candidates
+    ]
     assert measured.mean == pytest.approx(max(means))
     assert measured.complete
     assert measured.lowest <= measured.mean <= measured.highest + 1e-12
 
 
-@given(candidates(), st.randoms(use_true_random=False))
+@given(curves_of_candidates(), st.randoms(use_true_random=False))
 def test_fair_never_looks_at_test_curves_to_choose(drawn, random):
-    given_candidates, folds = drawn
+    given_candidates, folds = candidates(drawn)
     measured = fair(given_candidates, folds)
     shuffled = []
     for own in given_candidates:
-        test = {fold: curve.copy() for fold, curve in own.test.items()}
-        for curve in test.values():
-            random.shuffle(curve)
-        shuffled.append(Candidate(own.configuration, test, own.validation))
+        found = {}
+        for fold, curves in own.folds.items():
+            test = curves.test_score.tolist()
+            random.shuffle(test)
+            found[fold] = replace(curves, test_score=test)
+        shuffled.append(Candidate(own.configuration, found))
     assert fair(shuffled, folds).choices == measured.choices
 
 
-@given(candidates())
+@given(curves_of_candidates())
 def test_fair_is_never_above_gin_with_a_choice_in_every_fold(drawn):
-    given_candidates, folds = drawn
+    given_candidates, folds = candidates(drawn)
     best_possible = {
-        fold: max(own.test[fold].max() for own in given_candidates) for fold in range(folds)
+        fold: max(own.folds[fold].test_score.max() for own in given_candidates)
+        for fold in range(folds)
     }
     measured = fair(given_candidates, folds)
     assert all(measured.values[fold] <= best_possible[fold] for fold in range(folds))

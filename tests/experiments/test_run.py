@@ -5,18 +5,24 @@ import time
 from functools import partial
 
 import pytest
-from tests.experiments.fake_training import REASON, diverging, failing, fake, small_spec
+from tests.experiments.fake_training import REASON, diverging, failing, fake, small_experiment
 
-from clipgnn.experiments import run
+from clipgnn.experiments import heartbeat
 from clipgnn.experiments.evaluation import evaluate
 from clipgnn.experiments.executors.in_process import InProcessExecutor
 from clipgnn.experiments.executors.processes import ProcessExecutor
-from clipgnn.experiments.run import run_experiment
-from clipgnn.experiments.spec import Overrides
+from clipgnn.experiments.experiment import Overrides
+from clipgnn.experiments.options import RunOptions
+from clipgnn.experiments.run import RunProgress, run_experiment
 from clipgnn.experiments.store import Store
 
-SPEC = small_spec()
+SPEC = small_experiment()
 BAD = SPEC.trials()[5].identity
+
+
+def devices(together):
+    """All folds of a configuration are one job on a GPU."""
+    return RunOptions(device="cuda" if together else "cpu")
 
 
 @pytest.fixture
@@ -37,8 +43,8 @@ def numbers(store, spec=SPEC, protocol=None):
 
 
 def test_a_run_ends_complete(store):
-    told = []
-    progress = run_experiment(SPEC, store, in_process(), tell=told.append)
+    told: list[RunProgress] = []
+    progress = run_experiment(SPEC, store, in_process(), on_progress=told.append)
     assert (progress.total, progress.finished, progress.failed, progress.reused) == (48, 48, 0, 0)
     assert [step.finished for step in told] == list(range(49))
     assert all(measured.complete for *_, measured in numbers(store))
@@ -55,23 +61,23 @@ def test_what_is_finished_is_reused(store, tmp_path):
     assert len(done) == len(set(done)) == 48
 
 
-def test_a_run_signs_its_session_while_it_is_going(store, monkeypatch):
-    monkeypatch.setattr(run, "SIGN_SECONDS", 0.02)
-    signatures = set()
+def test_a_run_writes_heartbeats(store, monkeypatch):
+    monkeypatch.setattr(heartbeat, "HEARTBEAT_SECONDS", 0.02)
+    heartbeats = set()
 
     def slow(trials):
         time.sleep(0.2)
         with sqlite3.connect(store.path) as raw:
-            signatures.update(raw.execute("SELECT signed FROM sessions").fetchall())
+            heartbeats.update(raw.execute("SELECT heartbeat FROM sessions").fetchall())
         raw.close()
         return fake(trials)
 
     run_experiment(Overrides(datasets=["csl"], folds=1)(SPEC), store, in_process(slow))
-    assert len(signatures) > 1
+    assert len(heartbeats) > 1
 
 
 def test_order_and_company_change_nothing(store, tmp_path):
-    run_experiment(SPEC, store, in_process(), together=True)
+    run_experiment(SPEC, store, in_process(), devices(True))
     with Store(tmp_path / "other.sqlite", create=True) as other:
         run_experiment(SPEC, other, ProcessExecutor(fake, workers=2))
         assert numbers(other) == numbers(store)
@@ -81,13 +87,15 @@ def test_a_trial_that_raises_is_tried_again_in_the_same_run(store, tmp_path):
     work = partial(failing, bad=BAD, marker=tmp_path / "once")
     progress = run_experiment(SPEC, store, in_process(work))
     assert (progress.finished, progress.failed) == (48, 0)
+    assert progress.last_failure is not None
     assert "ValueError: no luck" in progress.last_failure
 
 
 @pytest.mark.parametrize(("together", "failed"), [(False, 1), (True, 4)])
 def test_a_trial_that_always_raises_is_missing_and_said_to_be(store, together, failed):
-    progress = run_experiment(SPEC, store, in_process(partial(failing, bad=BAD)), together=together)
+    progress = run_experiment(SPEC, store, in_process(partial(failing, bad=BAD)), devices(together))
     assert (progress.finished, progress.failed) == (48 - failed, failed)
+    assert progress.last_failure is not None
     assert ("and 3 more: ValueError" in progress.last_failure) == together
     failure = store.failures()[BAD]
     assert failure.attempts == 2
@@ -98,7 +106,7 @@ def test_a_trial_that_always_raises_is_missing_and_said_to_be(store, together, f
     assert counts == [(16 - failed, 16)]
 
     # the next run tries its group again, and nothing else
-    progress = run_experiment(SPEC, store, in_process(), together=together)
+    progress = run_experiment(SPEC, store, in_process(), devices(together))
     assert (progress.finished, progress.reused) == (48, 48 - failed)
     assert store.failures() == {}
 
@@ -107,7 +115,7 @@ def test_a_diverged_trial_is_settled_until_it_is_asked_for(store, tmp_path):
     bad = {BAD, SPEC.trials()[7].identity}
     progress = run_experiment(SPEC, store, in_process(partial(diverging, bad=bad)))
     assert (progress.finished, progress.failed, progress.diverged) == (46, 0, 2)
-    assert progress.over
+    assert progress.ended
     assert progress.last_failure is None
     assert store.diverged().keys() == bad
 
@@ -123,20 +131,20 @@ def test_a_diverged_trial_is_settled_until_it_is_asked_for(store, tmp_path):
         fake(trials, log=log)
         return diverging(trials, bad={BAD})
 
-    progress = run_experiment(SPEC, store, in_process(again), retry_failed=True)
+    progress = run_experiment(SPEC, store, in_process(again), RunOptions(retry_failed=True))
     assert (progress.finished, progress.failed, progress.diverged) == (47, 0, 1)
     assert {line.split()[1] for line in log.read_text().splitlines()} == bad
     assert len(log.read_text().splitlines()) == 2
     # if it fails then, it has failed
     work = partial(failing, bad=BAD)
-    progress = run_experiment(SPEC, store, in_process(work), retry_failed=True)
+    progress = run_experiment(SPEC, store, in_process(work), RunOptions(retry_failed=True))
     assert (progress.finished, progress.failed, progress.diverged) == (47, 1, 0)
     assert run_experiment(SPEC, store, in_process()).finished == 48
 
 
 def test_a_diverged_fold_of_a_group_leaves_the_others_alone(store):
     work = partial(diverging, bad={BAD})
-    progress = run_experiment(SPEC, store, in_process(work), together=True)
+    progress = run_experiment(SPEC, store, in_process(work), devices(True))
     assert (progress.finished, progress.failed, progress.diverged) == (47, 0, 1)
     cells = evaluate(SPEC, store.results(), diverged=store.diverged())
     assert all(cell.measurement.complete for cell in cells)
@@ -150,7 +158,7 @@ def test_a_diverged_fold_of_a_group_leaves_the_others_alone(store):
 
 
 def test_a_fold_has_diverged_when_one_of_its_seeds_has(store):
-    spec = small_spec(seeds=[0, 1])
+    spec = small_experiment(seeds=[0, 1])
     bad = next(trial for trial in spec.trials() if trial.seed == 1).identity
     run_experiment(spec, store, in_process(partial(diverging, bad={bad})))
     cell = evaluate(spec, store.results(), diverged=store.diverged())[0]
@@ -180,7 +188,7 @@ def test_a_part_of_the_folds_is_an_incomplete_table(store):
 
 
 def test_several_seeds_are_averaged_within_a_fold(store):
-    spec = small_spec(seeds=[0, 1])
+    spec = small_experiment(seeds=[0, 1])
     run_experiment(spec, store, in_process())
     for _, _, measured in numbers(store, spec):
         assert measured.complete
@@ -192,7 +200,7 @@ def test_several_seeds_are_averaged_within_a_fold(store):
 
 
 def test_a_nested_split_serves_both_protocols(store):
-    spec = small_spec(protocol="fair")
+    spec = small_experiment(protocol="fair")
     run_experiment(spec, store, in_process())
     for protocol in ("fair", "gin"):
         assert all(measured.protocol == protocol for *_, measured in numbers(store, spec, protocol))

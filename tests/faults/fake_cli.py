@@ -15,7 +15,7 @@ from pathlib import Path
 from tests.experiments.fake_training import company, fake, fake_fingerprint
 
 from clipgnn import cli
-from clipgnn.experiments import data, trial
+from clipgnn.experiments import data, work
 from clipgnn.experiments.database import Database
 from clipgnn.experiments.store import Store
 from clipgnn.experiments.trial import Trial, TrialResult
@@ -30,10 +30,12 @@ ENVIRONMENT = {
 COMMAND = [sys.executable, "-m", "tests.faults.fake_cli"]
 
 
-def fake_run_trials(trials: Sequence[Trial], device: str, deterministic: bool) -> list[TrialResult]:
+def fake_run_trials(
+    trials: Sequence[Trial], device: str = "cpu", deterministic: bool = False
+) -> list[TrialResult]:
     log = os.environ.get("FAKE_LOG")
-    work = company if "FAKE_COMPANY" in os.environ else fake
-    return work(
+    train = company if "FAKE_COMPANY" in os.environ else fake
+    return train(
         trials, seconds=float(os.environ.get("FAKE_SECONDS", 0)), log=Path(log) if log else None
     )
 
@@ -54,7 +56,7 @@ if __name__ == "__main__":
     from tests.faults import fake_cli
 
     # by its importable name, which the processes that this one begins can find too
-    trial.run_trials = fake_cli.fake_run_trials
+    work.run_trials = fake_cli.fake_run_trials
     data.fingerprint_of = fake_fingerprint
     if "FAKE_DIE_AT" in os.environ:
         die_at(int(os.environ["FAKE_DIE_AT"]))

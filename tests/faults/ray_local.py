@@ -10,11 +10,12 @@ from collections.abc import Iterator, Sequence
 from ipaddress import ip_address
 from pathlib import Path
 
-from tests.experiments.fake_training import fake, small_spec
+from tests.experiments.fake_training import fake, small_experiment
 
-from clipgnn.experiments.executors import executor_named
+from clipgnn.experiments.executors import make_executor
 from clipgnn.experiments.executors.ray_cluster import RayExecutor
 from clipgnn.experiments.jobs import jobs_of
+from clipgnn.experiments.options import RunOptions
 from clipgnn.experiments.trial import Trial, TrialResult
 
 LISTENING = "0A"
@@ -58,8 +59,8 @@ def listening() -> list[str]:
 def main() -> None:
     from tests.faults import ray_local
 
-    jobs = jobs_of(small_spec().trials()[:4], together=False)
-    executor = executor_named("ray", ray_local.stopping)
+    jobs = jobs_of(small_experiment().trials()[:4], together=False)
+    executor = make_executor(ray_local.stopping, RunOptions(executor="ray"))
     assert isinstance(executor, RayExecutor)
     try:
         list(executor.run(iter(jobs[2:])))  # its processes are started, which takes a while

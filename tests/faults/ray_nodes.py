@@ -1,7 +1,7 @@
-"""A Ray cluster of several nodes on this machine: begins it, kills nodes when told to, ends it.
+"""Run a Ray cluster of several nodes on this machine, and kill nodes on request.
 
-Says its address on the first line; each line it reads is the number of a worker's process,
-whose node it kills; when there is nothing more to read, it ends everything it has begun.
+The first line of its output is the address of the cluster. Each line of its input is the PID of a
+worker, whose node is killed. At the end of the input the cluster is shut down.
 """
 
 import os
@@ -10,22 +10,20 @@ import signal
 import sys
 import tempfile
 from pathlib import Path
-
-from ray._private.node import Node
-from ray.cluster_utils import Cluster
+from typing import Any
 
 NODES = 2
 SMALL = {"object_store_memory": 80 * 2**20, "include_dashboard": False}
 
 
-def kill(node: Node) -> None:
-    """End the raylet and its workers at once, as a machine that loses its power does."""
+def kill(node: Any) -> None:
+    """Kill the raylet and its workers, as the loss of a machine does."""
     raylet = raylet_of(node)
     for process in [raylet, *children(raylet)]:
         os.kill(process, signal.SIGKILL)
 
 
-def raylet_of(node: Node) -> int:
+def raylet_of(node: Any) -> int:
     return node.all_processes["raylet"][0].process.pid
 
 
@@ -35,6 +33,8 @@ def children(parent: int) -> list[int]:
 
 
 def main() -> None:
+    from ray.cluster_utils import Cluster  # optional, and pytest imports this file for doctests
+
     folder = tempfile.mkdtemp(prefix="ray-")  # its sockets need a short path
     os.environ["RAY_TMPDIR"] = folder
     cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, **SMALL})

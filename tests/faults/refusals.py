@@ -1,4 +1,4 @@
-"""Wrong input and what must be said about it, as the tests of this folder write it down."""
+"""Wrong input and the messages about it, for the tests of this folder."""
 
 import warnings
 from collections.abc import Callable
@@ -8,14 +8,15 @@ from typing import Any
 import pytest
 import torch
 
-from clipgnn import CLIP, ClipGNNError
+from clipgnn import CLIP
+from clipgnn.errors import ClipGNNError
 
 NAN, INFINITY = float("nan"), float("inf")
 
 
 @dataclass(frozen=True)
 class Case:
-    """Arguments that replace good ones, and what the message must say."""
+    """Arguments that replace good ones, and parts of the message."""
 
     wrong: dict[str, Any]
     said: tuple[str, ...]
@@ -28,7 +29,7 @@ def cases(table: dict[str, Case]) -> pytest.MarkDecorator:
 def assert_refused(
     error: type[ClipGNNError], call: Callable[[], object], said: tuple[str, ...]
 ) -> None:
-    """The call raises this error, which is clipgnn's and a ValueError, and says all of that."""
+    """Check that the call raises this error, also a ValueError, with these parts in its message."""
     with pytest.raises(error) as caught:
         call()
     assert isinstance(caught.value, ClipGNNError)
@@ -59,7 +60,7 @@ def changed(values: torch.Tensor, place: tuple[int, ...], value: float) -> torch
 
 
 def odd_tensors(values: torch.Tensor) -> dict[str, tuple[torch.Tensor, str]]:
-    """The same values in forms that torch hardly computes with, and what messages call them."""
+    """The same values in forms that torch hardly supports, and their names in messages."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of torch: sparse ones are in beta, quantized ones go
         forms = {

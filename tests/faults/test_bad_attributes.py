@@ -15,7 +15,7 @@ from tests.faults.refusals import (
     plain_model,
 )
 
-from clipgnn import InvalidGraphError
+from clipgnn.errors import InvalidGraphError
 
 pytestmark = pytest.mark.usefixtures("without_shape_checks")
 
@@ -56,7 +56,8 @@ def rows_of(name: str, shape: tuple[int, ...], per: str) -> dict[str, Case]:
             (name, "finite", "infinite value in row 0"),
         ),
         f"{name}: double": Case(
-            {name: right.double()}, (name, "model's dtype", "float32", "float64", f"{name}.to(")
+            {name: right.double()},
+            (name, "dtype of the model", "float64", f"{name}.to("),
         ),
     }
 

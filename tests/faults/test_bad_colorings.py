@@ -4,20 +4,23 @@ from typing import Any
 
 import pytest
 import torch
+from tests.drawing import drawing
 from tests.faults.refusals import Case, assert_refused, cases, good, plain_model
 
-from clipgnn import (
-    CLIP,
-    ClipGNNError,
-    InvalidColoringError,
-    InvalidGraphError,
-    InvalidParameterError,
-    TooManyColoringsError,
+from clipgnn import CLIP
+from clipgnn.coloring import (
     all_colorings,
     color_groups,
     log_num_colorings,
     num_colorings,
     sample_colorings,
+)
+from clipgnn.errors import (
+    ClipGNNError,
+    InvalidColoringError,
+    InvalidGraphError,
+    InvalidParameterError,
+    TooManyColoringsError,
 )
 
 pytestmark = pytest.mark.usefixtures("without_shape_checks")
@@ -31,22 +34,24 @@ def equal_nodes(count: int) -> torch.Tensor:
 
 @pytest.mark.parametrize("k", [-1, 0, 2.5, 3.0, True, "3", None])
 def test_numbers_of_colorings(k: Any) -> None:
-    said = ("k must be an integer of at least 1", f"Got {k!r}")
+    said = ("k must be an integer from 1", f"Got {k!r}")
     assert_refused(InvalidColoringError, lambda: sample_colorings(equal_nodes(4), k), said)
 
 
 @pytest.mark.parametrize("k", [10_000_001, 10**400, 10**6000], ids=["over", "long", "very long"])
-def test_more_colorings_than_anyone_needs(k: int) -> None:
-    said = ("at most 10,000,000", "Got 10000001" if k < 2**63 else "Got an integer of")
+def test_more_colorings_than_are_allowed(k: int) -> None:
+    got = "Got 10000001" if k < 2**63 else "Got an integer of"
+    said = ("from 1 to 10,000,000", got)
     assert_refused(InvalidColoringError, lambda: sample_colorings(equal_nodes(4), k), said)
+    said = ("from 0 to 10000000", got)
     assert_refused(InvalidParameterError, lambda: CLIP(1, 2, num_colorings=k), said)
     model = plain_model()
     assert_refused(InvalidParameterError, lambda: model(**good(), num_colorings=k), said)
 
 
-@pytest.mark.parametrize("k", [-1, -16, 2.5, True, "many", None])
+@pytest.mark.parametrize("k", [-1, -16, 2.5, True, "many", "all", None])
 def test_numbers_of_colorings_of_a_model(k: Any) -> None:
-    said = ("num_colorings", "integer of at least 0", 'or "all"', f"Got {k!r}")
+    said = ("'num_colorings'", "an integer from 0 to 10000000", f"Got {k!r}")
     assert_refused(InvalidParameterError, lambda: CLIP(1, 2, num_colorings=k), said)
 
 
@@ -87,7 +92,7 @@ def test_groups_of_another_batch(batch: torch.Tensor, said: tuple[str, ...]) -> 
 
 
 def test_decimals_of_labels() -> None:
-    said = ("decimals", "float attributes", "integer labels")
+    said = ("decimals must be None", "integer labels", "Leave it out")
     labels = torch.tensor([0, 1])
     assert_refused(InvalidParameterError, lambda: color_groups(labels, decimals=2), said)
 
@@ -112,23 +117,23 @@ MANY = {11: "39,916,800", 20: "2,432,902,008,176,640,000", 40: "about 10^47", 20
 @pytest.mark.parametrize(("nodes", "count"), MANY.items())
 def test_too_many_colorings(nodes: int, count: str) -> None:
     """How many there are, how many there may be, and a k to use instead."""
-    said = (count, "10,000,000", "num_colorings=16")
+    said = (count, "10,000,000", 'coloring="random"', "num_colorings=16")
     equal = equal_nodes(nodes)
     assert_refused(TooManyColoringsError, lambda: next(all_colorings(equal)), said)
-    model = plain_model(num_colorings="all", num_colors=nodes)
+    model = plain_model(coloring="all", num_colors=nodes)
     x = torch.ones(nodes, 2)
     assert_refused(TooManyColoringsError, lambda: model(x, NO_EDGES), said)
     assert issubclass(TooManyColoringsError, InvalidColoringError)
 
 
 def test_the_graph_with_too_many_colorings_is_named() -> None:
-    model = plain_model(num_colorings="all", num_colors=12)
+    model = plain_model(coloring="all", num_colors=12)
     x, batch = torch.ones(15, 2), torch.tensor([0] * 2 + [1] * 12 + [2])
     said = ("Graph 1", "479,001,600")
     assert_refused(TooManyColoringsError, lambda: model(x, NO_EDGES, batch), said)
 
 
-def test_as_many_colorings_as_there_may_be() -> None:
+def test_the_largest_number_of_colorings() -> None:
     """10! are enumerated: the first chunk comes at once."""
     assert next(all_colorings(equal_nodes(10), chunk_size=3)).shape == (3, 10)
 
@@ -144,7 +149,7 @@ GIVEN = {
     "negative": Case({"colorings": torch.tensor([[0, 1, -1, 0, 0]])}, ("not be negative", "-1")),
     "beyond": Case(
         {"colorings": torch.tensor([[0, 1, 4, 0, 0]])},
-        ("4 colors (num_colors)", "Got color 4", "num_colors=5 or more"),
+        ("less than num_colors=4", "Got color 4", "num_colors=5 or more"),
     ),
 }
 
@@ -158,7 +163,7 @@ def test_given_colorings(case: Case, members: int) -> None:
 
 def test_colorings_for_a_model_without_colors() -> None:
     model = plain_model(num_colorings=0)
-    said = ("num_colorings=0", "no colors", "leave them out")
+    said = ("without colors (num_colorings=0)", "no colorings", "Leave them out")
     colorings = torch.zeros(1, 5, dtype=torch.int64)
     assert_refused(InvalidColoringError, lambda: model(**good(), colorings=colorings), said)
 
@@ -166,9 +171,9 @@ def test_colorings_for_a_model_without_colors() -> None:
 @pytest.mark.parametrize("code", ["one-hot", "binary"])
 @pytest.mark.parametrize("num_colorings", [1, 3, "all"])
 def test_groups_larger_than_the_number_of_colors(code: Any, num_colorings: Any) -> None:
-    model = plain_model(num_colorings=num_colorings, color_code=code)
+    model = plain_model(**drawing(num_colorings), color_code=code)
     said = (
-        "4 colors (num_colors)",
+        "less than num_colors=4",
         "Got color 4",
         "group of 5 nodes with identical attributes",
         "num_colors=5 or more",

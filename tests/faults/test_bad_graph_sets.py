@@ -1,6 +1,6 @@
-"""Lists of graphs, and flat tensors, that are not a data set: nothing slides into the next graph.
+"""Lists of graphs, and flat tensors, that are not a data set.
 
-Each error names the graph at fault.
+No row is taken for one of the next graph. Each error names the graph at fault.
 """
 
 import dataclasses
@@ -14,7 +14,8 @@ from tests.faults.refusals import INFINITY, NAN, assert_refused, odd_tensors
 from torch import Tensor
 from torch_geometric.data import Batch, Data, HeteroData
 
-from clipgnn import InvalidGraphError, PackedGraphs
+from clipgnn import PackedGraphs
+from clipgnn.errors import InvalidGraphError
 
 pytestmark = pytest.mark.usefixtures("without_shape_checks")
 
@@ -50,7 +51,7 @@ def moved(name: str, rows: tuple[int, int, int]) -> list[Data]:
     return graphs
 
 
-SLIDING: dict[str, tuple[list[Data], tuple[str, ...]]] = {
+MISPLACED: dict[str, tuple[list[Data], tuple[str, ...]]] = {
     "rows of x": (moved("x", (3, 2, 4)), ("Graph 1: x", "each of the 3 nodes", "Got 2 rows")),
     "edge attributes": (
         moved("edge_attr", (4, 5, 3)),
@@ -63,26 +64,53 @@ SLIDING: dict[str, tuple[list[Data], tuple[str, ...]]] = {
     ),
 }
 LISTS: dict[str, tuple[Any, tuple[str, ...]]] = {
-    **SLIDING,
-    "edge weights": (
+    **MISPLACED,
+    "edge weights of one graph": (
         three(2, edge_weight=torch.ones(4)),
-        ("Graph 2", "no edge weights", "del data.edge_weight"),
+        ("Graph 0", "edge_weight must be given for all graphs or for none", "Got None"),
+    ),
+    "edge weights have two axes": (
+        three(1, edge_weight=torch.ones(4, 1)),
+        ("Graph 1: edge_weight must have shape [4]", "Got [4, 1]"),
+    ),
+    "edge weights are infinite": (
+        three(None, edge_weight=torch.full((4,), INFINITY)),
+        ("Graph 0: edge_weight must be finite", "infinite", "row 0"),
+    ),
+    "edge weights are a list": (
+        three(1, edge_weight=[1.0] * 4),
+        ("Graph 1: edge_weight must be a floating-point tensor", "list"),
+    ),
+    "graph attributes of one graph": (
+        three(2, graph_attr=torch.ones(1, 2)),
+        ("Graph 0", "graph_attr must be given for all graphs or for none", "Got None"),
+    ),
+    "graph attributes have two rows": (
+        three(1, graph_attr=torch.ones(2, 2)),
+        ("Graph 1: graph_attr must have shape [1, channels]", "Got [2, 2]"),
+    ),
+    "graph attributes are NaN": (
+        three(None, graph_attr=torch.tensor([[NAN]])),
+        ("graph_attr must be finite", "NaN", "row 0"),
     ),
     "y is a number": (three(1, y=1), ("Graph 1: y must be a tensor", "torch.tensor([1])", "int")),
     "y is a float": (three(1, y=0.5), ("Graph 1: y must be a tensor", "float")),
     "y is a list": (three(1, y=[1]), ("Graph 1: y must be a tensor", "list")),
     "y is NumPy's": (three(1, y=np.ones(1)), ("Graph 1: y must be a tensor", "ndarray")),
     "y is text": (three(1, y="one"), ("Graph 1: y must be a tensor", "str")),
-    "y is missing": (three(1, y=None), ("Graph 1: y must be a tensor", "none")),
+    "y is missing": (
+        three(1, y=None),
+        ("Graph 1: y must be given for all graphs or for none",),
+    ),
     "y is complex": (three(None, y=torch.ones(1) * 1j), ("Graph 0: y", "complex64")),
     "y is float8": (
         three(None, y=torch.ones(1).to(torch.float8_e5m2)),
         ("Graph 0: y", "float8_e5m2"),
     ),
     "y is sparse": (three(0, y=torch.ones(1).to_sparse()), ("Graph 0: y", "sparse", ".to_dense()")),
-    "y is NaN": (
-        three(None, y=torch.tensor([NAN])),
-        ("Graph 0: y must be finite", "NaN"),
+    "y is infinite": (
+        three(None, y=torch.tensor([-INFINITY])),
+        ("Graph 0: y must be finite", "infinite"),
     ),
     "y is negative": (three(2, y=torch.tensor([-3])), ("Graph 2: y", "from 0", "Got -3")),
     "y is far too large": (
@@ -113,7 +141,10 @@ LISTS: dict[str, tuple[Any, tuple[str, ...]]] = {
         three(1, edge_attr=torch.ones(4)),
         ("Graph 1: edge_attr must have shape", "Got [4]"),
     ),
-    "y has no targets": (three(None, y=torch.ones(1, 0)), ("Graph 0: y", "none", "[1, 0]")),
+    "y has no targets": (
+        three(None, y=torch.ones(1, 0)),
+        ("Graph 0: y", "one target", "[1, 0]"),
+    ),
     "y is beyond int64": (
         three(None, y=torch.tensor([2**63 + 7], dtype=torch.uint64)),
         ("Graph 0: y", f"Got {2**63 + 7}"),
@@ -181,7 +212,7 @@ def test_graphs_as_they_should_be() -> None:
             assert torch.equal(graph[name], graphs[number][name])
     graphs[0].num_nodes = np.int64(3)
     graphs[1].edge_weight = None
-    PackedGraphs.from_data_list(graphs)
+    assert PackedGraphs.from_data_list(graphs).edge_weight is None
 
 
 def good() -> PackedGraphs:
@@ -215,7 +246,7 @@ FIELDS: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
     "pointers are a list": ({"edge_pointers": [0, 4, 8, 12]}, ("edge_pointers", "int64", "list")),
     "an edge outside": (
         {"edge_index": changed(torch.cat([PATH] * 3, 1), (1, 5), 3)},
-        ("Graph 1: edge_index must name nodes from 0 to 2", "Got node 3"),
+        ("Graph 1: edge_index must have nodes from 0 to 2", "Got node 3"),
     ),
     "a negative edge": (
         {"edge_index": changed(torch.cat([PATH] * 3, 1), (0, 11), -1)},
@@ -235,7 +266,7 @@ FIELDS: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
     "channels as text": ({"in_channels": "2"}, ("in_channels", "'2'")),
     "labels": (
         {"x": torch.tensor([0, 1, 2] * 3), "in_channels": 2},
-        ("Labels must be under in_channels", "label 2"),
+        ("Labels must be less than in_channels", "label 2"),
     ),
     "rows of edge attributes": ({"edge_attr": torch.rand(11, 2)}, ("edge_attr", "[11, 2]")),
     "x is None": ({"x": None}, ("x must be a torch.Tensor", "NoneType")),
@@ -244,9 +275,39 @@ FIELDS: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
         ("Graph 2: x must be finite", "NaN in row 1"),
     ),
     "y is infinite": (
-        {"y": torch.tensor([0.0, INFINITY, 1.0])},
+        {"y": torch.tensor([NAN, INFINITY, 1.0])},
         ("Graph 1: y must be finite", "infinite"),
     ),
+    "edge weights of other edges": (
+        {"edge_weight": torch.ones(11)},
+        ("edge_weight must have shape [12]", "Got [11]"),
+    ),
+    "edge weights are NaN": (
+        {"edge_weight": changed(torch.ones(12), (5,), NAN)},
+        ("Graph 1: edge_weight must be finite", "NaN in row 1"),
+    ),
+    "graph attributes of other graphs": (
+        {"graph_attr": torch.ones(2, 1)},
+        ("graph_attr must have shape [3, channels]", "Got [2, 1]"),
+    ),
+    "graph attributes are integers": (
+        {"graph_attr": torch.ones(3, 1).long()},
+        ("graph_attr must be a floating-point tensor", "int64"),
+    ),
+    "colorings of other nodes": (
+        {"colorings": torch.zeros(2, 8).long()},
+        ("colorings must be an int64 tensor [colorings, 9]", "[2, 8]"),
+    ),
+    "colorings in int32": (
+        {"colorings": torch.zeros(2, 9).int()},
+        ("colorings must be an int64 tensor", "int32"),
+    ),
+    "no colorings": ({"colorings": torch.zeros(0, 9).long()}, ("at least one row", "[0, 9]")),
+    "negative colors": (
+        {"colorings": changed(torch.zeros(2, 9).long(), (1, 4), -2)},
+        ("colors of at least 0", "Got -2"),
+    ),
+    "colorings are a list": ({"colorings": [[0] * 9]}, ("colorings must be an int64", "list")),
 }
 
 

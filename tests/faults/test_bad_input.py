@@ -3,7 +3,6 @@
 Each has an error of its own, which states the requirement, the received value and the fix.
 """
 
-import importlib.util
 from typing import Any
 
 import jaxtyping
@@ -20,8 +19,9 @@ from tests.faults.refusals import (
     plain_model,
 )
 
-from clipgnn import InvalidGraphError, color_groups
-from clipgnn.graphs.batch import GraphBatch
+from clipgnn.coloring import color_groups
+from clipgnn.errors import InvalidGraphError
+from clipgnn.graphs.exact import ExactBatch
 
 # clipgnn's own errors are what users see; the checks of annotations are for its developers.
 pytestmark = pytest.mark.usefixtures("without_shape_checks")
@@ -48,9 +48,9 @@ GRAPHS = {
     "dense adjacency": Case(
         {"edge_index": torch.zeros(5, 5).long()}, ("[2, edges]", "[5, 5]", "nonzero()")
     ),
-    "edge between graphs": Case({"edge_index": SPLIT}, ("inside one graph", "between two")),
+    "edge between graphs": Case({"edge_index": SPLIT}, ("nodes of one graph", "between two")),
     "unsorted batch": Case(
-        {"batch": torch.tensor([0, 1, 0, 1, 1])}, ("must be sorted", "Sort the nodes by graph")
+        {"batch": torch.tensor([0, 1, 0, 1, 1])}, ("must be sorted", "by graph")
     ),
     "short batch": Case({"batch": torch.tensor([0, 0, 1, 1])}, ("5 nodes", "4 entries")),
     "long batch": Case({"batch": torch.tensor([0, 0, 0, 1, 1, 1])}, ("5 nodes", "6 entries")),
@@ -81,13 +81,14 @@ GRAPHS = {
     ),
     "minus infinite": Case({"x": changed(good()["x"], (0, 0), -INFINITY)}, ("finite", "row 0")),
     "negative label": Case({"x": LABELS - 1}, ("must not be negative", "-1")),
-    "label too large": Case({"x": LABELS + 1}, ("in_channels=2", "Got 2", "as many in_channels")),
+    "label too large": Case({"x": LABELS + 1}, ("in_channels=2", "Got 2", "in_channels=3 or more")),
     "too few channels": Case({"x": torch.ones(5, 1)}, ("in_channels=2", "Got 1")),
     "too many channels": Case({"x": torch.ones(5, 3)}, ("in_channels=2", "Got 3")),
     "double attributes": Case(
-        {"x": good()["x"].double()}, ("model's dtype", "float32", "float64", "x.to(torch.float32)")
+        {"x": good()["x"].double()},
+        ("dtype of the model", "float64", "x.to(torch.float32)"),
     ),
-    "half attributes": Case({"x": good()["x"].half()}, ("model's dtype", "float16")),
+    "half attributes": Case({"x": good()["x"].half()}, ("dtype of the model", "float16")),
     "another device": Case(
         {"edge_index": good()["edge_index"].to("meta")}, ("one device", "cpu and meta")
     ),
@@ -122,7 +123,7 @@ def test_a_model_in_double_precision() -> None:
 
 
 def test_a_model_on_another_device() -> None:
-    said = ("model's device, meta", "Got cpu", ".to(")
+    said = ("device of the model, meta", "Got cpu", ".to(")
     assert_refused(InvalidGraphError, lambda: plain_model().to("meta")(**good()), said)
 
 
@@ -168,13 +169,13 @@ def test_a_refused_batch_leaves_the_model_as_it_was() -> None:
         assert torch.equal(value, before[name])
 
 
-@pytest.mark.skipif(not importlib.util.find_spec("beartype"), reason="annotations are not checked")
+@pytest.mark.needs("beartype")
 def test_annotations_are_checked_in_all_other_tests() -> None:
     """And not in these: the fixture does what it is for."""
     broken: Any = {**good(), "x": "no tensor"}
     assert_refused(
-        InvalidGraphError, lambda: GraphBatch.from_tensors(**broken), ("torch.Tensor", "str")
+        InvalidGraphError, lambda: ExactBatch.from_tensors(**broken), ("torch.Tensor", "str")
     )
     jaxtyping.config.update("jaxtyping_disable", False)
     with pytest.raises(jaxtyping.TypeCheckError):
-        GraphBatch.from_tensors(**broken)
+        ExactBatch.from_tensors(**broken)

@@ -8,9 +8,10 @@ import pytest
 import torch
 from tests.faults.refusals import assert_refused, good, plain_model
 
-from clipgnn import CLIP, InvalidParameterError
+from clipgnn import CLIP
+from clipgnn.errors import InvalidParameterError
 from clipgnn.nn.activation import ACTIVATIONS
-from clipgnn.nn.config import CLIPConfig
+from clipgnn.parameters import CLIPParameters
 
 pytestmark = pytest.mark.usefixtures("without_shape_checks")
 
@@ -18,21 +19,25 @@ NO_COUNTS = [0, -1, 2.0, "3", True, None]
 """Values of what counts from one."""
 
 WRONG: dict[str, tuple[str, list[Any]]] = {
-    "in_channels": ("an integer of at least 1", NO_COUNTS),
-    "out_channels": ("an integer of at least 1", NO_COUNTS),
-    "hidden_channels": ("an integer of at least 1", NO_COUNTS),
-    "num_layers": ("an integer of at least 1", NO_COUNTS),
-    "num_colors": ("an integer of at least 1", NO_COUNTS),
-    "num_members": ("an integer of at least 1", NO_COUNTS),
-    "edge_channels": ("an integer of at least 0", [-1, 1.0, False, None]),
-    "graph_channels": ("an integer of at least 0", [-1, 1.0, False, None]),
-    "num_colorings": ('an integer of at least 0 or "all"', [-1, 1.5, True, None, "every", "16"]),
-    "colorings_at_once": ("an integer of at least 1 or None", [0, -1, 1.5, True, "all"]),
+    "in_channels": ("an integer from 1 to 10000000", NO_COUNTS),
+    "out_channels": ("an integer from 1 to 10000000", NO_COUNTS),
+    "hidden_channels": ("an integer from 1 to 65536", [*NO_COUNTS, 65_537]),
+    "num_layers": ("an integer from 1 to 1000", [*NO_COUNTS, 1001]),
+    "num_colors": ("an integer from 1 to 10000000", NO_COUNTS),
+    "num_members": ("an integer from 1 to 10000000", NO_COUNTS),
+    "edge_channels": ("an integer from 0 to 10000000", [-1, 1.0, False, None]),
+    "graph_channels": ("an integer from 0 to 10000000", [-1, 1.0, False, None]),
+    "coloring": ("one of", ["every", "ALL", None, 16, True]),
+    "num_colorings": ("an integer from 0 to 10000000", [-1, 1.5, True, None, "all", "16"]),
+    "colorings_at_once": ("an integer from 1 to 10000000 or None", [0, -1, 1.5, True, "all"]),
     "norm": ('"batch" or None', ["layer", "Batch", True, 0]),
-    "dropout": ("a number from 0 to under 1", [-0.1, 1, 1.0, 7, float("nan"), "0.5", None]),
+    "dropout": (
+        "a number of at least 0 and below 1",
+        [-0.1, 1, 1.0, 7, float("nan"), "0.5", None],
+    ),
     "directed": ("True or False", [0, 1, None, "yes"]),
-    "color_code": ("one of 'one-hot', 'binary'", ["onehot", "unary", None, 3]),
-    "activation": ("must be one of 'relu'", ["no such", None, 3, torch.relu]),
+    "color_code": ('one of "one-hot", "binary"', ["onehot", "unary", None, 3]),
+    "activation": ('one of "relu"', ["no such", None, 3, torch.relu]),
 }
 
 
@@ -52,7 +57,7 @@ def test_wrong_values(name: str, rule: str, value: Any) -> None:
     parameters = {"in_channels": 2, "out_channels": 3, name: value}
     said = (name, rule, f"Got {value!r}")
     assert_refused(InvalidParameterError, lambda: CLIP(**parameters), said)
-    assert_refused(InvalidParameterError, lambda: CLIPConfig(**parameters), said)
+    assert_refused(InvalidParameterError, lambda: CLIPParameters(**parameters), said)
 
 
 @pytest.mark.parametrize(
@@ -66,7 +71,7 @@ def test_wrong_values(name: str, rule: str, value: Any) -> None:
         ("graph_channels", 0),
         ("num_colorings", 0),
         ("num_colorings", 1),
-        ("num_colorings", "all"),
+        ("coloring", "all"),
         ("colorings_at_once", 1),
         ("norm", None),
         ("dropout", 0),
@@ -75,7 +80,7 @@ def test_wrong_values(name: str, rule: str, value: Any) -> None:
         ("color_code", "binary"),
     ],
 )
-def test_values_on_the_right_side_of_the_border(name: str, value: Any) -> None:
+def test_values_at_the_bounds(name: str, value: Any) -> None:
     assert plain_model(**{name: value})(**good()).shape == (2, 3)
 
 
@@ -90,7 +95,7 @@ def test_polynomial_activations(name: str) -> None:
         "not universal",
         repr(name),
         "polynomial, and",
-        "'relu'",
+        '"relu"',
     )
     assert_refused(InvalidParameterError, lambda: CLIP(1, 2, activation=name), said)
 
@@ -102,7 +107,7 @@ def test_discontinuous_activations(name: str) -> None:
         "not universal",
         repr(name),
         "not continuous",
-        "'relu'",
+        '"relu"',
     )
     assert_refused(InvalidParameterError, lambda: CLIP(1, 2, activation=name), said)
 
@@ -112,7 +117,7 @@ def test_discontinuous_activations(name: str) -> None:
     [("rellu", "relu"), ("RELU6", "relu"), ("sigmod", "sigmoid"), ("soft_plus", "softplus")],
 )
 def test_activations_with_a_slip(typed: str, meant: str) -> None:
-    said = (f"Got {typed!r}", f"Did you mean {meant!r}?", *map(repr, ACTIVATIONS))
+    said = (f"Got {typed!r}", f"Did you mean {meant!r}?", *(f'"{name}"' for name in ACTIVATIONS))
     assert_refused(InvalidParameterError, lambda: CLIP(1, 2, activation=typed), said)
 
 
@@ -141,11 +146,12 @@ def test_activations_that_may_be_used(name: str) -> None:
     assert float((fitted[:, 0] - values).abs().max()) > 1e-3
 
 
-def test_configurations_from_a_dictionary() -> None:
-    assert CLIPConfig.from_dict({"in_channels": 2, "out_channels": 3}) == CLIPConfig(2, 3)
+def test_parameters_from_a_dictionary() -> None:
+    sizes = {"in_channels": 2, "out_channels": 3}
+    assert CLIPParameters.from_dict(sizes) == CLIP(2, 3).config
     said = ("'num_colouring'", "Did you mean 'num_coloring")
-    wrong = {"in_channels": 2, "out_channels": 3, "num_colouring": 4}
-    assert_refused(InvalidParameterError, lambda: CLIPConfig.from_dict(wrong), said)
-    assert_refused(
-        InvalidParameterError, lambda: CLIPConfig.from_dict({"in_channels": 2}), ("'out_channels'",)
-    )
+    wrong = {**sizes, "num_colouring": 4}
+    assert_refused(InvalidParameterError, lambda: CLIPParameters.from_dict(wrong), said)
+    missing = {"in_channels": 2}
+    said = ("'out_channels'", "must be given")
+    assert_refused(InvalidParameterError, lambda: CLIPParameters.from_dict(missing), said)

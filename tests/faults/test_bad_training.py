@@ -1,4 +1,4 @@
-"""What `train` and `fit` cannot be called with: splits, seeds, and things of another kind."""
+"""Arguments that `train` and `fit_kernel` must refuse: splits, seeds and wrong types."""
 
 import copy
 import dataclasses
@@ -10,29 +10,24 @@ import networkx as nx
 import numpy as np
 import pytest
 import torch
-from tests.faults.refusals import NAN, assert_refused
+from tests.faults.refusals import INFINITY, NAN, assert_refused
 from tests.training.examples import some_graphs
 from torch import Tensor
 
 from clipgnn import (
-    ClipGNNError,
-    InvalidGraphError,
-    InvalidParameterError,
     ModelSpec,
     PackedGraphs,
     Recipe,
     Split,
-    bipartiteness,
-    circular_skip_links,
-    connectivity,
-    fit,
+    fit_kernel,
     hold_out,
     load_dataset,
     stratified_folds,
     train,
-    triangle_freeness,
 )
+from clipgnn.datasets import bipartiteness, circular_skip_links, connectivity, triangle_freeness
 from clipgnn.demo import compare_pair, learn_circular_skip_links
+from clipgnn.errors import ClipGNNError, InvalidGraphError, InvalidParameterError
 from clipgnn.testing import assert_permutation_invariant
 
 pytestmark = pytest.mark.usefixtures("without_shape_checks")
@@ -59,7 +54,7 @@ SPLITS: dict[str, tuple[Callable[[], Any], tuple[str, ...]]] = {
     ),
     "twice": (
         lambda: Split([0, 1, 3, 1], [4]),
-        ("Split 1: train", "at most once", "Got graph 1 2"),
+        ("Split 1: train", "must not have duplicates", "Got graph 1 2"),
     ),
     "tested twice": (lambda: Split([0, 1], [4, 4, 4]), ("Split 1: test", "Got graph 4 3 times")),
     "train and test": (
@@ -121,7 +116,7 @@ PARTS: dict[str, tuple[Any, str]] = {
 
 
 @pytest.mark.parametrize(("make", "said"), SPLITS.values(), ids=SPLITS.keys())
-@pytest.mark.parametrize("trained", [True, False], ids=["train", "fit"])
+@pytest.mark.parametrize("trained", [True, False], ids=["train", "fit_kernel"])
 def test_splits(make: Callable[[], Any], said: tuple[str, ...], trained: bool) -> None:
     splits = [GOOD, make()]
     if trained:
@@ -129,7 +124,9 @@ def test_splits(make: Callable[[], Any], said: tuple[str, ...], trained: bool) -
             InvalidParameterError, lambda: train(TEN, SMALL, ONE_EPOCH, splits, [0, 1]), said
         )
     else:
-        assert_refused(InvalidParameterError, lambda: fit(TEN, ModelSpec("wl"), splits), said)
+        assert_refused(
+            InvalidParameterError, lambda: fit_kernel(TEN, ModelSpec("wl"), splits), said
+        )
 
 
 def replaced(split: Split, **parts: Any) -> Split:
@@ -141,14 +138,14 @@ def test_a_replaced_part_leaves_the_masks_of_the_others() -> None:
     said = ("Split 0: train", "each of the 10 graphs", "Got 2 entries")
     for splits in ([split], copy.deepcopy([split]), pickle.loads(pickle.dumps([split]))):
         with pytest.raises(InvalidParameterError) as caught:
-            fit(TEN, ModelSpec("wl"), splits)
+            fit_kernel(TEN, ModelSpec("wl"), splits)
         assert all(fragment in str(caught.value) for fragment in said)
 
 
 def test_a_replaced_mask_is_no_longer_checked() -> None:
     short = Split([True, False], [True, True], [False, True])
     split = replaced(short, train=[0, 1, 2], test=mask(10, 3, 4), validation=())
-    assert fit(TEN, ModelSpec("wl"), [split])
+    assert fit_kernel(TEN, ModelSpec("awl", {"length": 2}), [split])
     assert split.test.tolist() == [3, 4]
 
 
@@ -176,10 +173,11 @@ def test_forms_of_numbers_and_masks(part: Any) -> None:
 def test_seeds_and_numbers_of_folds_from_numpy() -> None:
     """As they are accepted elsewhere."""
     given = train(**{**GOOD_CALL, "seeds": np.array([3])})
-    assert given[0].train_loss == train(**{**GOOD_CALL, "seeds": [3]})[0].train_loss
+    expected = train(**{**GOOD_CALL, "seeds": [3]})
+    assert given[0].history.train_loss == expected[0].history.train_loss
     for ours, theirs in zip(
-        stratified_folds(TEN.y, np.int64(5)),
-        stratified_folds(TEN.y, 5),
+        stratified_folds(TEN.targets, np.int64(5)),
+        stratified_folds(TEN.targets, 5),
         strict=True,
     ):
         assert torch.equal(ours[1], theirs[1])
@@ -217,11 +215,16 @@ KINDS: dict[str, tuple[dict[str, Any], type[ClipGNNError], tuple[str, ...]]] = {
         ("PackedGraphs", "Graph"),
     ),
     "no graphs": ({"graphs": None}, InvalidGraphError, ("PackedGraphs", "NoneType")),
+    "graphs without targets": (
+        {"graphs": dataclasses.replace(TEN, y=None)},
+        InvalidParameterError,
+        ("must have targets", "without y"),
+    ),
     "graphs without values": ({"graphs": TEN.to("meta")}, InvalidGraphError, ("meta device",)),
     "a model's name": (
         {"model": "clip"},
         InvalidParameterError,
-        ("model must be a ModelSpec", "str", "ModelSpec('clip')"),
+        ("model must be a ModelSpec or a network", "str", "ModelSpec('clip')"),
     ),
     "a model": ({"model": torch.nn.Linear(1, 1)}, InvalidParameterError, ("ModelSpec", "Linear")),
     "a dict as recipe": ({"recipe": {"epochs": 1}}, InvalidParameterError, ("recipe must", "dict")),
@@ -233,7 +236,7 @@ KINDS: dict[str, tuple[dict[str, Any], type[ClipGNNError], tuple[str, ...]]] = {
     "text as seeds": ({"seeds": "0"}, InvalidParameterError, ("seeds must be a list", "str")),
     "rows of seeds": ({"seeds": np.zeros((1, 1))}, InvalidParameterError, ("seeds must be",)),
     "float seeds": ({"seeds": np.zeros(1)}, InvalidParameterError, ("Seed 0", "Got 0.0")),
-    "two seeds": ({"seeds": [0, 1]}, InvalidParameterError, ("1 splits, 2 seeds",)),
+    "two seeds": ({"seeds": [0, 1]}, InvalidParameterError, ("2 seeds for 1 splits",)),
     "another device": ({"device": "tpu"}, InvalidParameterError, ("device must be", "'tpu'")),
     "meta device": ({"device": "meta"}, InvalidParameterError, ("device must be", "'meta'")),
 }
@@ -246,12 +249,12 @@ def test_things_of_another_kind(
     assert_refused(error, lambda: train(**{**GOOD_CALL, **wrong}), said)
     if set(wrong) <= {"graphs", "splits"}:
         call = {"graphs": TEN, "splits": [GOOD], **wrong}
-        assert_refused(error, lambda: fit(spec=ModelSpec("wl"), **call), said)
+        assert_refused(error, lambda: fit_kernel(spec=ModelSpec("wl"), **call), said)
 
 
 def test_a_kernels_name() -> None:
     said = ("model must be a ModelSpec", "ModelSpec('wl')")
-    assert_refused(InvalidParameterError, lambda: fit(TEN, "wl", [GOOD]), said)  # type: ignore[arg-type]
+    assert_refused(InvalidParameterError, lambda: fit_kernel(TEN, "wl", [GOOD]), said)  # type: ignore[arg-type]
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is one")
@@ -268,7 +271,7 @@ def with_attributes(x: Tensor, y: Tensor | None = None) -> PackedGraphs:
         edge_index=TEN.edge_index,
         node_pointers=TEN.node_pointers,
         edge_pointers=TEN.edge_pointers,
-        y=TEN.y if y is None else y,
+        y=TEN.targets if y is None else y,
     )
 
 
@@ -281,8 +284,8 @@ def test_attributes_and_targets_are_converted_to_the_default_dtype(dtype: torch.
         train(with_attributes(*tensors), SMALL, recipe, [GOOD], [0])[0]
         for tensors in ((x, y), (x.float(), y.float()))
     )
-    assert given.train_loss == expected.train_loss
-    assert given.test_score == expected.test_score
+    assert given.history.train_loss == expected.history.train_loss
+    assert given.history.test_score == expected.history.test_score
 
 
 def test_attributes_too_large_for_the_default_dtype() -> None:
@@ -293,11 +296,12 @@ def test_attributes_too_large_for_the_default_dtype() -> None:
     assert_refused(InvalidGraphError, lambda: train(graphs, SMALL, ONE_EPOCH, [GOOD], [0]), said)
 
 
-def test_several_targets() -> None:
+def test_several_targets_of_classes() -> None:
     graphs = with_attributes(torch.ones(TEN.x.shape[0], 1), torch.rand(10, 2))
-    recipe = Recipe(epochs=1, batch_size=4, loss="squared-error")
-    said = ("one target for each graph", "Got 2", "graphs.y[:, 0]")
-    assert_refused(InvalidParameterError, lambda: train(graphs, SMALL, recipe, [GOOD], [0]), said)
+    said = ('"cross-entropy" needs classes', "are floats", "another loss")
+    assert_refused(
+        InvalidParameterError, lambda: train(graphs, SMALL, ONE_EPOCH, [GOOD], [0]), said
+    )
 
 
 SEEDS: dict[str, tuple[Any, str]] = {
@@ -320,8 +324,8 @@ SEEDED: dict[str, Callable[[Any], object]] = {
     "triangle_freeness": lambda seed: triangle_freeness(seed, num_pairs=1),
     "circular_skip_links": lambda seed: circular_skip_links(seed, copies=1),
     "load_dataset": lambda seed: load_dataset("csl", seed=seed),
-    "stratified_folds": lambda seed: stratified_folds(TEN.y, 2, seed),
-    "hold_out": lambda seed: hold_out(torch.arange(10), TEN.y, 0.5, seed),
+    "stratified_folds": lambda seed: stratified_folds(TEN.targets, 2, seed),
+    "hold_out": lambda seed: hold_out(torch.arange(10), TEN.targets, 0.5, seed),
     "compare_pair": compare_pair,
     "learn_circular_skip_links": lambda seed: next(
         learn_circular_skip_links(0, epochs=1, seed=seed)
@@ -353,7 +357,7 @@ def test_seeds_of_folds_have_32_bits(name: str) -> None:
 
 TARGETS: dict[str, tuple[Any, str]] = {
     "negative": (torch.tensor([0, 1, -2, 0]), "Graph 2: y"),
-    "NaN": (torch.tensor([0.0, NAN, 1.0, 2.0]), "Graph 1: y must be finite"),
+    "infinite": (torch.tensor([0.0, INFINITY, 1.0, 2.0]), "Graph 1: y must be finite"),
     "list": ([0, 1, 0, 1], "Got list"),
     "NumPy": (np.array([0, 1, 0, 1]), "Got ndarray"),
     "text": ("0101", "Got str"),
@@ -371,17 +375,22 @@ def test_targets_of_folds(y: Any, said: str) -> None:
     assert_refused(InvalidGraphError, lambda: hold_out(torch.arange(4), y, 0.5, 0), (said,))
 
 
+def test_missing_targets_have_folds() -> None:
+    [(train_part, test), *_] = stratified_folds(torch.tensor([0.0, NAN, 1.0, 2.0]), 2)
+    assert sorted([*train_part.tolist(), *test.tolist()]) == [0, 1, 2, 3]
+
+
 @pytest.mark.parametrize("num_folds", [2.0, "2", None, True])
 def test_numbers_of_folds(num_folds: Any) -> None:
     said = ("num_folds must be an integer from 2", f"Got {num_folds!r}")
-    assert_refused(InvalidParameterError, lambda: stratified_folds(TEN.y, num_folds), said)
+    assert_refused(InvalidParameterError, lambda: stratified_folds(TEN.targets, num_folds), said)
 
 
 @pytest.mark.parametrize("fraction", [NAN, "0.5", None, True])
 def test_shares(fraction: Any) -> None:
     said = ("fraction must be between 0 and 1", f"Got {fraction!r}")
     numbers = torch.arange(10)
-    assert_refused(InvalidParameterError, lambda: hold_out(numbers, TEN.y, fraction, 0), said)
+    assert_refused(InvalidParameterError, lambda: hold_out(numbers, TEN.targets, fraction, 0), said)
 
 
 CHOSEN: dict[str, tuple[Any, str]] = {
@@ -390,13 +399,13 @@ CHOSEN: dict[str, tuple[Any, str]] = {
     "twice": ([0, 1, 3, 3], "Got graph 3 2 times"),
     "a short mask": (torch.ones(9, dtype=torch.bool), "Got 9 entries"),
     "floats": (torch.rand(4), "Got float32"),
-    "none": ([], "cannot be set aside"),
+    "none": ([], "of 0 graphs"),
 }
 
 
 @pytest.mark.parametrize(("chosen", "said"), CHOSEN.values(), ids=CHOSEN.keys())
 def test_graphs_to_hold_out_from(chosen: Any, said: str) -> None:
-    assert_refused(InvalidParameterError, lambda: hold_out(chosen, TEN.y, 0.5, 0), (said,))
+    assert_refused(InvalidParameterError, lambda: hold_out(chosen, TEN.targets, 0.5, 0), (said,))
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import time
 from contextlib import closing, nullcontext
 
 import pytest
-from tests.experiments.fake_training import fake, small_spec
+from tests.experiments.fake_training import fake, small_experiment
 from tests.faults.campaign import kills, runs, soak
 from tests.faults.fake_cli import ENVIRONMENT, ROOT
 
@@ -47,7 +47,7 @@ def test_kills_are_spread_over_everything(total):
 def test_a_changed_curve_and_a_claim_that_is_left_are_seen(tmp_path):
     store = tmp_path / "small.sqlite"
     with Store(store, create=True) as opened:
-        run_experiment(small_spec(), opened, InProcessExecutor(fake))
+        run_experiment(small_experiment(), opened, InProcessExecutor(fake))
     right = runs.curves(store)
     assert runs.check(store, right) == len(right) == 48
     trial = min(right)
@@ -95,7 +95,7 @@ def test_processes_that_are_left_are_failures_of_the_campaign(tmp_path, monkeypa
     monkeypatch.setattr(kills, "kill_once", leave)
     tally = kills.Tally("processes", "alone")
     kills.disturb(tmp_path, tally, runs.Reference({}, 0.0, 0.0), 5, random.Random(0))
-    assert len(tally.failures) == kills.MOST_FAILURES + 1
+    assert len(tally.failures) == kills.MAX_FAILURES + 1
     assert "1 processes were left" in kills.as_markdown([tally], 1.0, 0)
 
 

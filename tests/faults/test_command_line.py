@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.experiments.fake_training import SMALL, fake
@@ -14,9 +15,8 @@ from tests.faults.fake_cli import COMMAND, ENVIRONMENT, ROOT
 
 from clipgnn import cli
 from clipgnn.commands import app as commands
-from clipgnn.experiments import trial
 
-ASCII = {"PYTHONIOENCODING": "ascii"}
+ASCII: dict[str, Any] = {"PYTHONIOENCODING": "ascii"}
 
 NASTY = SMALL.replace("A small table", "[/b] ± ∞").replace('"0-CLIP"', '"[/red] | _x_ % ∞"')
 
@@ -28,7 +28,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "[b].toml").write_text(NASTY)
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
-        patch.setattr(trial, "run_trials", lambda trials, device, deterministic: fake(trials))
+        patch.setattr(
+            "clipgnn.experiments.work.run_trials",
+            lambda trials, device, deterministic: fake(trials),
+        )
         run = ["run", "[b].toml", "--executor", "in-process", "--device", "cpu"]
         patch.setattr(sys, "argv", ["clipgnn", "experiment", *run, "--store", "s.sqlite"])
         with pytest.raises(SystemExit) as ended:
@@ -73,8 +76,8 @@ def test_full_output(folder: Path, arguments: tuple[str, ...]) -> None:
         _, errors = process.communicate()
     assert process.returncode == 2
     assert errors == (
-        f"clipgnn: The output cannot be written: {os.strerror(errno.ENOSPC)}. Send it elsewhere, "
-        "or make room.\n"
+        f"clipgnn: The output cannot be written: {os.strerror(errno.ENOSPC)}. Redirect it, or "
+        "free some space.\n"
     )
 
 
@@ -244,5 +247,5 @@ def test_ctrl_c_in_a_run_says_where_the_results_are(tmp_path: Path) -> None:
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=60)
     assert process.returncode == 130
-    assert "[b].sqlite; the same command goes on." in errors.replace("\n", " ")
+    assert "[b].sqlite; the same command continues." in errors.replace("\n", " ")
     assert "Traceback" not in errors

@@ -9,19 +9,21 @@ from contextlib import closing
 from dataclasses import replace
 
 import pytest
-from tests.experiments.fake_training import SMALL, fake, small_spec
+from tests.experiments.fake_training import SMALL, fake, small_experiment
 from tests.faults.fake_cli import COMMAND, ENVIRONMENT, ROOT
 
 from clipgnn.errors import StoreLockedError
 from clipgnn.experiments import recording, sessions
 from clipgnn.experiments.executors.in_process import InProcessExecutor
 from clipgnn.experiments.executors.processes import ProcessExecutor
-from clipgnn.experiments.run import run_experiment
+from clipgnn.experiments.experiment import Overrides
+from clipgnn.experiments.options import RunOptions
+from clipgnn.experiments.run import RunProgress, run_experiment
 from clipgnn.experiments.sessions import Session
-from clipgnn.experiments.spec import Overrides
 from clipgnn.experiments.store import Store
+from clipgnn.experiments.trial import Trial
 
-SPEC = Overrides(datasets=["csl"])(small_spec())
+SPEC = Overrides(datasets=["csl"])(small_experiment())
 TRIALS = SPEC.trials()
 
 LOCKING = """
@@ -45,6 +47,8 @@ class Locker:
         )
 
     def tell(self, statement):
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
         self.process.stdin.write(f"{statement}\n")
         self.process.stdin.flush()
         assert self.process.stdout.readline() == "done\n"
@@ -75,8 +79,10 @@ def briefly(monkeypatch):
 
 
 @pytest.mark.parametrize("lock", ["BEGIN IMMEDIATE", "BEGIN EXCLUSIVE"])
-def test_a_lock_during_a_run_loses_nothing(path, locker, briefly, lock):
-    begun, told = [], []
+def test_a_lock_during_a_run_loses_nothing(path, locker, briefly, caplog, lock):
+    caplog.set_level("INFO", "clipgnn")
+    begun: list[Trial] = []
+    told: list[RunProgress] = []
 
     def work(trials):
         if len(begun) == 5:
@@ -86,18 +92,20 @@ def test_a_lock_during_a_run_loses_nothing(path, locker, briefly, lock):
 
     def tell(progress):
         told.append(progress)
-        if progress.unsaved and sum(each.unsaved > 0 for each in told) == 2:
+        if progress.unsaved and sum(each.unsaved > 0 for each in told) == 1:
             locker.tell("ROLLBACK")
 
     with Store(path, patience=0.1) as store:
-        progress = run_experiment(SPEC, store, InProcessExecutor(work), tell=tell)
+        progress = run_experiment(SPEC, store, InProcessExecutor(work), on_progress=tell)
         assert (progress.finished, progress.unsaved) == (16, 0)
         assert len(store.results()) == 16
     assert len(begun) == 16, "nothing was trained twice"
-    notices = list(dict.fromkeys(each.notice for each in told if each.notice))
+    notices = caplog.messages
     assert "small.sqlite has been locked since " in notices[0]
     assert f"by process {locker.process.pid} (python" in notices[0]
-    assert notices[1].endswith("small.sqlite is free again; all finished results are written.")
+    assert notices[1].endswith(
+        "small.sqlite is no longer locked; all finished results are written."
+    )
     assert len(notices) == 2
 
 
@@ -113,7 +121,7 @@ def test_what_is_claimed_is_trained_while_the_store_is_locked(path, locker, brie
             locker.tell("ROLLBACK")
 
     with Store(path, patience=0.1) as store:
-        progress = run_experiment(SPEC, store, ProcessExecutor(fake, workers=3), tell=tell)
+        progress = run_experiment(SPEC, store, ProcessExecutor(fake, workers=3), on_progress=tell)
         assert progress.finished == 16
         assert len(store.results()) == 16
     assert max(each.unsaved for each in told) == 2
@@ -174,7 +182,7 @@ def elsewhere(path, monkeypatch):
             session = store.begin(SPEC.name, SPEC.content(), "", TRIALS)
             store.claim(session, TRIALS[:3])
         with closing(sqlite3.connect(path)) as raw:
-            raw.execute("UPDATE sessions SET signed = ?", (time.time() + ahead,))
+            raw.execute("UPDATE sessions SET heartbeat = ?", (time.time() + ahead,))
             raw.commit()
         return session
 
@@ -186,30 +194,30 @@ def elsewhere(path, monkeypatch):
     [(-0.5, "last heartbeat "), (1e6, "its clock is at least 9999")],
 )
 def test_a_dead_session_elsewhere_delays_only_so_long_and_not_silently(
-    path, elsewhere, monkeypatch, ahead, said
+    path, elsewhere, monkeypatch, caplog, ahead, said
 ):
     session = elsewhere(ahead)
     monkeypatch.setattr(sessions, "EXPIRY_SECONDS", 2.5)
-    notices = []
+    caplog.set_level("INFO", "clipgnn")
     with Store(path) as store:
         began = time.monotonic()
         progress = run_experiment(
             SPEC,
             store,
             InProcessExecutor(fake),
-            tell=lambda progress: notices.append(progress.notice),
             pause=0.05,
         )
         assert time.monotonic() - began < 10
         assert progress.finished == 16
-    [notice] = set(notices) - {None}
+    [notice] = caplog.messages
+    assert caplog.records[0].parameter == "take_over"
     assert notice.startswith("Waiting for 3 trials that process 77 on faraway has claimed (session")
     assert session.identity[:8] in notice
     assert said in notice
     assert ("ahead of this machine's)" in notice) == (ahead > 0)
     assert (" ago)" in notice) == (ahead < 0)
     assert "its claims are taken over in " in notice
-    assert "--take-over does not wait" in notice
+    assert "take_over skips this wait." in notice
 
 
 def test_take_over_does_not_wait(path, elsewhere, tmp_path):
@@ -223,21 +231,17 @@ def test_take_over_does_not_wait(path, elsewhere, tmp_path):
     assert lost == [("taken over by another run",)] * 3
 
 
-def test_one_claim_is_singular(path, elsewhere, monkeypatch):
+def test_one_claim_is_singular(path, elsewhere, caplog):
+    caplog.set_level("INFO", "clipgnn")
     elsewhere(-0.5)
     with closing(sqlite3.connect(path)) as raw:
         raw.execute("DELETE FROM claims WHERE trial != ?", (TRIALS[0].identity,))
         raw.commit()
-    notices = []
     with Store(path) as store:
-        run_experiment(
-            SPEC,
-            store,
-            InProcessExecutor(fake),
-            tell=lambda progress: notices.append(progress.notice),
-            take_over=True,
-        )
-    assert notices[0].startswith("Took over 1 trial that process 77 on faraway has claimed (")
+        run_experiment(SPEC, store, InProcessExecutor(fake), RunOptions(take_over=True))
+    assert caplog.messages[0].startswith(
+        "Took over 1 trial that process 77 on faraway has claimed ("
+    )
 
 
 def test_processes_of_this_machine_are_not_taken_over(path):

@@ -1,4 +1,4 @@
-"""Sparse, nested, meta, quantized and 8-bit tensors: our errors, wherever a tensor goes in."""
+"""Sparse, nested, meta, quantized and 8-bit tensors: errors of clipgnn for every argument."""
 
 from collections.abc import Callable
 from typing import Any
@@ -8,17 +8,9 @@ import torch
 from tests.faults.refusals import good, odd_tensors, plain_model
 from torch import Tensor
 
-from clipgnn import (
-    CLIP,
-    ClipGNNError,
-    PackedGraphs,
-    all_colorings,
-    color_groups,
-    hold_out,
-    num_colorings,
-    sample_colorings,
-    stratified_folds,
-)
+from clipgnn import CLIP, PackedGraphs, hold_out, stratified_folds
+from clipgnn.coloring import all_colorings, color_groups, num_colorings, sample_colorings
+from clipgnn.errors import ClipGNNError
 from clipgnn.training import Split
 
 pytestmark = [

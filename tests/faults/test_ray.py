@@ -1,6 +1,5 @@
 """A run on a real Ray cluster of several nodes, one of which is killed while it is going."""
 
-import importlib.util
 import socket
 import subprocess
 import sys
@@ -12,12 +11,11 @@ from tests.experiments.fake_training import SMALL, fake
 from tests.faults.fake_cli import COMMAND, ENVIRONMENT, ROOT
 
 from clipgnn.errors import ClipGNNError
-from clipgnn.experiments.executors import executor_named
+from clipgnn.experiments.executors import make_executor
+from clipgnn.experiments.options import RunOptions
 
 pytestmark = [
-    pytest.mark.skipif(
-        importlib.util.find_spec("ray") is None, reason="Ray is not installed: clipgnn[ray]"
-    ),
+    pytest.mark.needs("ray"),
     pytest.mark.skipif(sys.platform != "linux", reason="finds a node's processes in /proc"),
 ]
 
@@ -82,14 +80,14 @@ def test_a_cluster_that_does_not_answer():
         silent.bind(("127.0.0.1", 0))  # and never listens
         address = f"127.0.0.1:{silent.getsockname()[1]}"
         for given in (address, f"ray://{address}"):
-            with pytest.raises(ClipGNNError, match=rf"The Ray cluster at {given} does not answer"):
-                executor_named("ray", fake, address=given)
+            with pytest.raises(ClipGNNError, match=rf"The Ray cluster at {given} does not respond"):
+                make_executor(fake, RunOptions(executor="ray", address=given))
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1", "127.0.0.1:many", ":6379", "ray://"])
 def test_an_address_that_is_none(address):
-    with pytest.raises(ClipGNNError, match="must be a host and a port"):
-        executor_named("ray", fake, address=address)
+    with pytest.raises(ClipGNNError, match="must be the host and port"):
+        make_executor(fake, RunOptions(executor="ray", address=address))
 
 
 def test_a_ray_of_its_own_is_on_loopback_and_replaces_a_stopped_process():
@@ -108,9 +106,10 @@ def test_a_ray_of_its_own_is_on_loopback_and_replaces_a_stopped_process():
     assert {
         address for address in addresses.split() if not ip_address(address).is_loopback
     } == set()
-    assert outcomes == ["0 it did not finish within 4 s (--job-timeout)", "1 ", "2 "]
+    assert outcomes == ["0 it did not finish within 4 s (job_timeout)", "1 ", "2 "]
 
 
+@pytest.mark.slow
 def test_a_node_is_killed_while_the_run_is_going(folder, cluster, request):
     address = cluster.stdout.readline().strip()
     assert address, (folder / "ray").read_text()

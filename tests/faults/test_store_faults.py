@@ -8,7 +8,7 @@ from contextlib import closing
 from functools import partial
 
 import pytest
-from tests.experiments.fake_training import SMALL, fake, small_spec
+from tests.experiments.fake_training import SMALL, fake, small_experiment
 from tests.faults.fake_cli import COMMAND, ENVIRONMENT, ROOT
 
 from clipgnn.errors import StoreError
@@ -18,7 +18,7 @@ from clipgnn.experiments.executors.in_process import InProcessExecutor
 from clipgnn.experiments.run import run_experiment
 from clipgnn.experiments.store import Store
 
-SPEC = small_spec()
+SPEC = small_experiment()
 
 
 @pytest.fixture(scope="module")
@@ -78,7 +78,10 @@ def test_a_store_of_a_later_version(path):
 
 @pytest.mark.parametrize(
     ("sources", "named"),
-    [(["5a79e3b5c201", "10d8a7"], "source 10d8a7, 5a79e3b5c201"), ([], "the clipgnn before it")],
+    [
+        (["5a79e3b5c201", "10d8a7"], "source 10d8a7, 5a79e3b5c201"),
+        ([], "the clipgnn that wrote it"),
+    ],
 )
 def test_a_store_whose_trials_do_not_name_their_data(path, sources, named):
     with closing(sqlite3.connect(path)) as raw:
@@ -90,7 +93,7 @@ def test_a_store_whose_trials_do_not_name_their_data(path, sources, named):
             )
         raw.execute("PRAGMA user_version = 1")
         raw.commit()
-    check_refused(path, f"do not say on which data they were measured.* {named}, or choose a new")
+    check_refused(path, f"no fingerprints of their data.* {named}, or use a new")
 
 
 def test_a_store_that_is_not_there(tmp_path):
@@ -100,7 +103,7 @@ def test_a_store_that_is_not_there(tmp_path):
     with pytest.raises(StoreError, match="must be a regular file"):
         Store(tmp_path, create=True)
     (tmp_path / "file").touch()
-    with pytest.raises(StoreError, match="cannot be made"):
+    with pytest.raises(StoreError, match="cannot be created"):
         Store(tmp_path / "file" / "small.sqlite", create=True)
 
 
@@ -136,7 +139,7 @@ def test_a_full_disk(path, tmp_path):
                 connection.execute(f"PRAGMA max_page_count = {pages}")
             return fake(trials)
 
-        with pytest.raises(StoreError, match=r"is full. All results recorded so far are safe"):
+        with pytest.raises(StoreError, match=r"is full. Recorded results are safe"):
             run_experiment(SPEC, store, InProcessExecutor(filling))
         assert len(store.finished()) >= 9
     with Store(full) as store:
@@ -165,7 +168,7 @@ def test_a_file_that_may_not_grow(path, tmp_path):
     limit = 80 * 1024
     stopped = begin(preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)))
     assert stopped.returncode == 2, stopped.stderr
-    assert "All results recorded so far are safe" in stopped.stderr.replace("\n", " ")
+    assert "Recorded results are safe" in stopped.stderr.replace("\n", " ")
     assert "Traceback" not in stopped.stderr
     with Store(short) as store:
         kept = len(store.finished())

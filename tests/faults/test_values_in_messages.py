@@ -11,23 +11,24 @@ from tests.training.examples import some_graphs
 
 from clipgnn import (
     CLIP,
-    ClipGNNError,
-    InvalidColoringError,
-    InvalidGraphError,
-    InvalidParameterError,
     ModelSpec,
     Recipe,
     Split,
-    circular_skip_links,
-    connectivity,
-    fit,
+    fit_kernel,
     hold_out,
     load,
     save,
     stratified_folds,
 )
 from clipgnn.coloring import all_colorings, sample_colorings
-from clipgnn.errors import shown
+from clipgnn.datasets import circular_skip_links, connectivity
+from clipgnn.errors import (
+    ClipGNNError,
+    InvalidColoringError,
+    InvalidGraphError,
+    InvalidParameterError,
+    shown,
+)
 
 pytestmark = pytest.mark.usefixtures("without_shape_checks")
 
@@ -87,7 +88,7 @@ CALLS: dict[str, tuple[type[ClipGNNError], Callable[[], object], str]] = {
     "loss": (InvalidParameterError, lambda: Recipe(loss=HUGE), INTEGER),
     "kernel": (
         InvalidParameterError,
-        lambda: fit(some_graphs(), ModelSpec(HUGE), [Split([0, 1], [2])]),
+        lambda: fit_kernel(some_graphs(), ModelSpec(HUGE), [Split([0, 1], [2])]),
         INTEGER,
     ),
     "pairs": (InvalidParameterError, lambda: connectivity(num_pairs=-HUGE), INTEGER),
@@ -118,7 +119,7 @@ def test_values_that_cannot_be_printed(
     "rate", [10**400, INFINITY, -INFINITY, NAN, True, False, 0, -1.0, "0.1"], ids=shown
 )
 def test_learning_rates(rate: Any) -> None:
-    said = ("'learning_rate'", "a positive finite number", f"Got {shown(rate)}")
+    said = ("'learning_rate'", "a finite number above 0", f"Got {shown(rate)}")
     assert_refused(InvalidParameterError, lambda: Recipe(learning_rate=rate), said)
 
 

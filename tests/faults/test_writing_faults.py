@@ -41,7 +41,7 @@ def below_a_file(folder: Path) -> Path:
 
 
 PATHS: dict[str, tuple[Callable[[Path], str | Path], str]] = {
-    "a folder": (lambda folder: folder, "Is a directory. Name a file inside it."),
+    "a folder": (lambda folder: folder, "Is a directory. Use a file inside it."),
     "a missing folder": (
         lambda folder: folder / "nowhere" / "file",
         "No such file or directory. Create its folder first.",
@@ -112,7 +112,7 @@ def test_a_disk_is_refused(tmp_path: Path) -> None:
         os.mknod(tmp_path / "disk", stat.S_IFBLK | 0o600, os.makedev(7, 200))
     except OSError:
         pytest.skip("devices cannot be made here")
-    assert "A disk is never overwritten" in refusal(tmp_path / "disk")
+    assert "A block device is never overwritten" in refusal(tmp_path / "disk")
 
 
 @pytest.mark.parametrize("failing", ["os.fsync", "os.replace", "os.fchmod"])

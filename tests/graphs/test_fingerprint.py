@@ -1,4 +1,4 @@
-"""A fingerprint changes with everything a network can see of a data set and nothing else."""
+"""A fingerprint changes with all that a network reads of a data set, and with nothing else."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -21,7 +21,9 @@ GRAPHS = PackedGraphs(
 
 
 def test_it_is_the_same_on_every_machine() -> None:
+    """The first one is that of the version that had no weights, graph attributes and colorings."""
     assert GRAPHS.fingerprint == "5630ad9e2607d15c"
+    assert CHANGES["weights"](GRAPHS).fingerprint == "1ed2ebeb17f1f3ad"
 
 
 def test_names_devices_and_strides_change_nothing() -> None:
@@ -50,13 +52,24 @@ CHANGES: dict[str, Callable[[PackedGraphs], PackedGraphs]] = {
         edge_pointers=torch.tensor([0, 2, 6]),
     ),
     "a target": lambda graphs: replace(graphs, y=torch.tensor([1, 0])),
-    "kind of targets": lambda graphs: replace(graphs, y=graphs.y.double()),
+    "kind of targets": lambda graphs: replace(graphs, y=graphs.targets.double()),
     "an edge attribute": lambda graphs: replace(
         graphs, edge_attr=torch.arange(12.0).view(2, 6).t()
     ),
     "shape of attributes": lambda graphs: replace(graphs, edge_attr=torch.arange(6.0).view(6, 1)),
     "precision": lambda graphs: replace(graphs, edge_attr=torch.arange(12.0).view(6, 2).bfloat16()),
     "no attributes": lambda graphs: replace(graphs, edge_attr=None),
+    "no targets": lambda graphs: replace(graphs, y=None),
+    "neither": lambda graphs: replace(graphs, edge_attr=None, y=None),
+    "weights": lambda graphs: replace(graphs, edge_weight=torch.ones(6)),
+    "a weight": lambda graphs: replace(graphs, edge_weight=torch.arange(6.0)),
+    "graph attributes": lambda graphs: replace(graphs, graph_attr=torch.ones(2, 3)),
+    "attributes of the size of weights": lambda graphs: replace(
+        graphs, graph_attr=torch.ones(2, 3), edge_weight=torch.ones(6)
+    ),
+    "colorings": lambda graphs: replace(graphs, colorings=torch.zeros(1, 5).long()),
+    "a color": lambda graphs: replace(graphs, colorings=torch.tensor([[0, 0, 1, 0, 0]])),
+    "two colorings": lambda graphs: replace(graphs, colorings=torch.zeros(2, 5).long()),
 }
 
 

@@ -1,7 +1,5 @@
 """A packed data set against PyG's own lists and batches."""
 
-from dataclasses import replace
-
 import pytest
 import torch
 from hypothesis import given
@@ -11,7 +9,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch_geometric.data import Batch, Data
 
 from clipgnn.errors import InvalidGraphError, InvalidParameterError
-from clipgnn.graphs.batch import GraphBatch
+from clipgnn.graphs.exact import ExactBatch
 from clipgnn.graphs.packed import PackedGraphs
 from clipgnn.training import ModelSpec, Recipe, Split, train
 
@@ -34,9 +32,9 @@ def random_graphs(
     return graphs
 
 
-def assert_same_batch(ours: GraphBatch, theirs: Batch) -> None:
-    """The batch that CLIP would make of PyG's, tensor by tensor."""
-    expected = GraphBatch.from_tensors(
+def assert_same_batch(ours: ExactBatch, theirs: Batch) -> None:
+    """Check that a batch equals that of a network that is called with PyG's tensors."""
+    expected = ExactBatch.from_tensors(
         theirs.x,
         theirs.edge_index,
         theirs.batch,
@@ -72,7 +70,7 @@ def test_batch_is_what_pyg_collates(
     packed = PackedGraphs.from_data_list(graphs)
     theirs = Batch.from_data_list([graphs[graph] for graph in chosen])
     assert_same_batch(packed.batch(torch.tensor(chosen)), theirs)
-    torch.testing.assert_close(packed.y[torch.tensor(chosen)], theirs.y)
+    torch.testing.assert_close(packed.targets[torch.tensor(chosen)], theirs.y)
 
 
 @given(sizes=st.lists(st.integers(1, 6), min_size=1, max_size=8), seed=st.integers(0, 1000))
@@ -154,18 +152,18 @@ def test_targets() -> None:
     for data, y in zip(graphs, (1, 0, 2), strict=True):
         data.y = torch.tensor(y, dtype=torch.int32)
     packed = PackedGraphs.from_data_list(graphs)
-    assert packed.y.tolist() == [1, 0, 2]
-    assert packed.y.dtype == torch.int64
+    assert packed.targets.tolist() == [1, 0, 2]
+    assert packed.targets.dtype == torch.int64
     assert packed.num_classes == 3
     for data in graphs:
         data.y = torch.tensor([[0.5]])
     packed = PackedGraphs.from_data_list(graphs)
-    assert packed.y.tolist() == [0.5] * 3
+    assert packed.targets.tolist() == [0.5] * 3
     with pytest.raises(InvalidParameterError, match="floats to regress"):
         _ = packed.num_classes
     for data in graphs:
         data.y = torch.tensor([[0.5, 1.5]])
-    assert PackedGraphs.from_data_list(graphs).y.shape == (3, 2)
+    assert PackedGraphs.from_data_list(graphs).targets.shape == (3, 2)
 
 
 def test_repr_is_short() -> None:
@@ -173,7 +171,7 @@ def test_repr_is_short() -> None:
     assert repr(packed).startswith("PackedGraphs('mine', graphs=2, nodes=7, edges=")
 
 
-def broken(**changes: Tensor | None) -> list[Data]:
+def broken(**changes: Tensor | int | None) -> list[Data]:
     graphs = random_graphs([3, 4, 6], edge_channels=2)
     for name, value in changes.items():
         graphs[1][name] = value
@@ -185,16 +183,16 @@ def broken(**changes: Tensor | None) -> list[Data]:
     [
         ([], "at least one graph"),
         (broken(edge_index=None), "Graph 1: edge_index must be given"),
-        (broken(x=None, num_nodes=4), "Graph 1: every graph .* must have x if one has"),
+        (broken(x=None, num_nodes=4), "Graph 1: x must be given for all graphs or for none"),
         (broken(x=torch.rand(4, 5)), r"Graph 1: x must have .* same channels .* Got float32 \[5\]"),
         (broken(x=torch.rand(4, 3).double()), "Graph 1: x must have one dtype"),
         (broken(x=torch.full((4, 3), torch.nan)), "Graph 1: x must be finite. Got NaN in row 0"),
-        (broken(y=None), "Graph 1: y must be a tensor with one row.*Got none"),
+        (broken(y=None), "Graph 1: y must be given for all graphs or for none"),
         (broken(y=torch.tensor([0, 1])), "Graph 1: y must have one row. Got 2 rows"),
-        (broken(y=torch.tensor([-1])), "Graph 1: y must be a class, counted from 0.*Got -1"),
+        (broken(y=torch.tensor([-1])), "Graph 1: y must be a class from 0 to .*Got -1"),
         (
             broken(edge_index=torch.tensor([[0], [4]]), edge_attr=torch.rand(1, 2)),
-            r"Graph 1: edge_index must name nodes from 0 to 3. Got node 4",
+            r"Graph 1: edge_index must have nodes from 0 to 3. Got node 4",
         ),
         (
             broken(edge_index=torch.tensor([[0], [-1]]), edge_attr=torch.rand(1, 2)),
@@ -202,7 +200,7 @@ def broken(**changes: Tensor | None) -> list[Data]:
         ),
         (broken(edge_index=torch.zeros(2, 1)), "Graph 1: edge_index must be an int64 tensor"),
         (broken(edge_index=torch.tensor([0, 1])), "Graph 1: edge_index must have shape"),
-        (broken(edge_attr=None), "Graph 1: every graph .* must have edge_attr if one has"),
+        (broken(edge_attr=None), "Graph 1: edge_attr must be given for all graphs or for none"),
         (broken(edge_attr=torch.rand(1, 2)), "Graph 1: edge_attr must have shape .* each edge"),
     ],
 )
@@ -214,7 +212,7 @@ def test_what_is_no_data_set_is_refused(graphs: list[Data], message: str) -> Non
 @pytest.mark.parametrize("chosen", [torch.tensor([True, False]), torch.tensor([[0]])])
 def test_chosen_graphs_are_numbers(chosen: Tensor) -> None:
     packed = PackedGraphs.from_data_list(random_graphs([3, 4]))
-    with pytest.raises(InvalidParameterError, match="int64 tensor of numbers of graphs"):
+    with pytest.raises(InvalidParameterError, match="int64 tensor of indices of graphs"):
         packed.batch(chosen)
 
 
@@ -236,8 +234,7 @@ def test_attributes_and_targets_are_detached() -> None:
         graph.y = scale.view(1) * number
     packed = PackedGraphs.from_data_list(graphs)
     assert packed.edge_attr is not None
-    assert not any(part.requires_grad for part in (packed.x, packed.edge_attr, packed.y))
+    assert not any(part.requires_grad for part in (packed.x, packed.edge_attr, packed.targets))
     spec = ModelSpec("clip", {"num_colorings": 1, "hidden_channels": 4, "num_layers": 1})
     recipe = Recipe(epochs=2, batch_size=2, loss="squared-error")
-    without_attributes = replace(packed, edge_attr=None)  # training supports no edge attributes
-    train(without_attributes, spec, recipe, [Split([0, 1, 2, 3], [4, 5])], [0])
+    train(packed, spec, recipe, [Split([0, 1, 2, 3], [4, 5])], [0])

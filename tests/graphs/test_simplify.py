@@ -1,4 +1,4 @@
-"""Graphs without self-loops and duplicate edges, and what these do where they stay."""
+"""Removal of self-loops and duplicate edges, and their effect where they are kept."""
 
 import networkx as nx
 import torch
@@ -60,7 +60,7 @@ def test_simple_graphs_stay_as_they_are() -> None:
 
 
 def test_duplicates_are_added_twice_and_a_loop_makes_a_node_its_own_neighbor() -> None:
-    """As the documentation says: weight 2 for a duplicate; a loop differs from no loop."""
+    """As documented: weight 2 for a duplicate; a loop differs from no loop."""
     model = random_model(num_colorings=0).eval()
     x = torch.rand(3, 3, dtype=torch.float64)
     path = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])

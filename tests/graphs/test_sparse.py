@@ -1,11 +1,12 @@
-"""Sparse patterns against the dense matrices they stand for."""
+"""Sparse patterns against dense matrices."""
 
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from clipgnn.graphs.sparse import SparsePattern, inverse_order, pointers
+from clipgnn.graphs.sparse import SparsePattern
+from clipgnn.ops.pointers import pointers_from_index
 
 ROWS, COLS = 5, 4
 entries = st.lists(st.tuples(st.integers(0, ROWS - 1), st.integers(0, COLS - 1)), max_size=20)
@@ -60,7 +61,7 @@ def test_the_transposed_pattern_is_that_of_the_transposed_matrix(
     carried = values[pattern.transposed_order]
     assert torch.equal(dense(transposed.row, transposed.col, (COLS, ROWS), carried), matrix.t())
     assert bool((transposed.row.diff() >= 0).all())
-    assert torch.equal(transposed.rowptr, pointers(pattern.col, COLS))
+    assert torch.equal(transposed.rowptr, pointers_from_index(pattern.col, COLS))
 
 
 @given(some_entries)
@@ -78,7 +79,7 @@ def test_entries_of_a_row_keep_their_order() -> None:
     assert pattern.col.tolist() == [1, 1, 3, 0, 1]
 
 
-def test_segments_are_the_matrix_of_a_membership() -> None:
+def test_segments_are_the_matrix_that_sums_them() -> None:
     row = torch.tensor([0, 0, 2, 2, 2])
     pattern = SparsePattern.segments(row, 4)
     expected = torch.tensor(
@@ -90,10 +91,3 @@ def test_segments_are_the_matrix_of_a_membership() -> None:
     transposed = pattern.transposed()
     assert torch.equal(dense(transposed.row, transposed.col, (5, 4), ones), expected.t())
     assert transposed.rowptr.tolist() == [0, 1, 2, 3, 4, 5]
-
-
-@given(st.permutations(range(9)))
-def test_inverse_order_undoes_an_order(order: list[int]) -> None:
-    values = torch.arange(9) * 10
-    chosen = torch.tensor(order)
-    assert torch.equal(values[chosen][inverse_order(chosen)], values)

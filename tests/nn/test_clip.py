@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 import torch
+from tests.drawing import drawing
 from tests.nn.examples import (
     GROUPS,
     assert_all_close,
@@ -44,7 +45,7 @@ def test_same_seed_same_output(method: str, training: bool) -> None:
 def test_an_explicit_generator_leaves_the_global_one_alone(
     method: str, num_colorings: Any, at_once: int | None
 ) -> None:
-    model = random_model(num_colorings=num_colorings, colorings_at_once=at_once).train()
+    model = random_model(**drawing(num_colorings), colorings_at_once=at_once).train()
     before = torch.get_rng_state()
     output = getattr(model, method)(**example_batch(), generator=seeded(0))
     output.sum().backward()
@@ -63,7 +64,7 @@ def test_without_a_generator_the_global_one_is_used() -> None:
 
 @pytest.mark.parametrize("num_colorings", [0, "all"])
 def test_nothing_is_random_without_colors_or_with_all(num_colorings: Any) -> None:
-    model = random_model(num_colorings=num_colorings).eval()
+    model = random_model(**drawing(num_colorings)).eval()
     outputs = [model(**example_batch(), generator=seeded(seed)) for seed in (1, 2)]
     assert torch.equal(*outputs)
 
@@ -79,7 +80,7 @@ def test_members_draw_colorings_of_their_own() -> None:
 
 
 def test_dropout_is_active_in_training_only() -> None:
-    model = random_model(num_colorings="all", dropout=0.5, hidden_channels=32)
+    model = random_model(coloring="all", dropout=0.5, hidden_channels=32)
     arguments = example_batch()
 
     def outputs() -> list[Tensor]:
@@ -112,8 +113,9 @@ def test_dropout_keeps_the_expectation() -> None:
 @dtypes
 @every_method
 def test_dtypes(dtype: torch.dtype, method: str) -> None:
-    carried = {"weights": True, "edge_channels": 2, "graph_channels": 2}
-    parameters = {"directed": True, "edge_channels": 2, "graph_channels": 2, "num_colorings": "all"}
+    attributes = {"edge_channels": 2, "graph_channels": 2}
+    carried: dict[str, Any] = {"weights": True, **attributes}
+    parameters: dict[str, Any] = {"directed": True, "coloring": "all", **attributes}
     arguments = example_batch(dtype=dtype, **carried)
     reference = example_batch(**carried)
     if method != "forward":
@@ -129,7 +131,7 @@ def test_dtypes(dtype: torch.dtype, method: str) -> None:
 
 
 def test_a_copy_has_weights_of_its_own() -> None:
-    model = random_model(num_colorings="all").eval()
+    model = random_model(coloring="all").eval()
     arguments = example_batch()
     before = model(**arguments)
     other = copy.deepcopy(model)
@@ -151,7 +153,7 @@ def test_a_copy_after_training() -> None:
 
 
 def test_state_dict_round_trip() -> None:
-    parameters: dict[str, Any] = {"num_colorings": "all", "directed": True}
+    parameters: dict[str, Any] = {"coloring": "all", "directed": True}
     model, other = (random_model(seed, **parameters).eval() for seed in (0, 1))
     arguments = example_batch()
     assert differ(model(**arguments), other(**arguments))
@@ -163,7 +165,7 @@ def test_state_dict_round_trip() -> None:
 
 def test_models_go_to_worker_processes() -> None:
     """As a data loader or a pool sends them; model files are another matter and never pickled."""
-    model = random_model(num_colorings="all").eval()
+    model = random_model(coloring="all").eval()
     other = pickle.loads(pickle.dumps(model))
     assert torch.equal(other(**example_batch()), model(**example_batch()))
 
@@ -207,16 +209,17 @@ def test_names_and_shapes_of_the_weights() -> None:
     ],
 )
 def test_rows_of_weights_for_colors(parameters: dict[str, Any], rows: int) -> None:
-    assert CLIP(3, 2, **parameters).layers[0].phi.first.weight.shape == (1, rows, 64)
+    weight = CLIP(3, 2, **parameters).get_parameter("layers.0.phi.first.weight")
+    assert weight.shape == (1, rows, 64)
 
 
 def test_every_weight_matters() -> None:
-    """In evaluation: batch statistics take out again the biases that stand before them."""
-    carried = {"weights": True, "edge_channels": 2, "graph_channels": 2}
+    """In evaluation: batch statistics remove the biases before them."""
     model = random_model(
-        num_colorings="all", activation="tanh", directed=True, edge_channels=2, graph_channels=2
+        coloring="all", activation="tanh", directed=True, edge_channels=2, graph_channels=2
     ).eval()
-    reached = gradients(model, model(**example_batch(**carried)))
+    arguments = example_batch(weights=True, edge_channels=2, graph_channels=2)
+    reached = gradients(model, model(**arguments))
     assert set(reached) == {name for name, _ in model.named_parameters()}
     for name, value in reached.items():
         assert float(value.abs().max()) > 1e-6, name
@@ -224,7 +227,7 @@ def test_every_weight_matters() -> None:
 
 @pytest.mark.parametrize("num_colorings", [0, 1, 5, "all"])
 def test_shapes_of_the_results(num_colorings: Any) -> None:
-    model = random_model(num_colorings=num_colorings).eval()
+    model = random_model(**drawing(num_colorings)).eval()
     arguments = example_batch()
     assert model(**arguments).shape == (len(GROUPS), 2)
     assert model.embed(**arguments).shape == (len(GROUPS), 5)

@@ -1,4 +1,4 @@
-"""Dropout: torch's own by itself, each member's own in training."""
+"""Dropout: torch's own in a user's network, separate masks for members in training."""
 
 import pytest
 import torch

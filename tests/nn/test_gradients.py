@@ -112,17 +112,19 @@ def test_gradcheck(
 
 
 def test_every_path_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
-    """So the checks above check what they say."""
+    """The checks above can fail."""
     taken: list[str] = []
-    winners, recompute = streaming._winners, streaming._PartwiseMaximum.apply
-    monkeypatch.setattr(
-        streaming, "_winners", lambda *arguments: [taken.append("winners"), winners(*arguments)][1]
-    )
-    monkeypatch.setattr(
-        streaming._PartwiseMaximum,
-        "apply",
-        lambda *arguments: [taken.append("recomputed"), recompute(*arguments)][1],
-    )
+
+    def recorded(path: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*arguments: Any) -> Any:
+            taken.append(path)
+            return function(*arguments)
+
+        return call
+
+    maximum = streaming._PartwiseMaximum
+    monkeypatch.setattr(streaming, "_winners", recorded("winners", streaming._winners))
+    monkeypatch.setattr(maximum, "apply", recorded("recomputed", maximum.apply))
     expected = {
         (HELD, "forward"): [],
         (WINNERS, "forward"): ["winners"],
@@ -186,8 +188,9 @@ def test_tensors_changed_between_the_passes(at_once: int | None, method: str, ch
     """torch's own error: a gradient of neither the old nor the new weights would be wrong."""
     model, arguments = prepared(at_once)
     output = getattr(model, method)(**arguments).sum()
+    weight = model.get_parameter("layers.0.phi.second.weight")
     with torch.no_grad():
-        (model.layers[0].phi.second.weight if changed == "weight" else arguments[changed]).mul_(2)
+        (weight if changed == "weight" else arguments[changed]).mul_(2)
     with pytest.raises(RuntimeError, match="modified by an inplace operation"):
         output.backward()
 
@@ -260,7 +263,7 @@ def test_the_backward_pass_repeats_the_autocast_of_the_forward_pass(
 def test_nan_weights_give_nan(at_once: int | None, method: str, with_gradients: bool) -> None:
     model, arguments = prepared(at_once)
     with torch.no_grad():
-        model.layers[0].psi.first.bias[0, 0] = torch.nan
+        model.get_parameter("layers.0.psi.first.bias")[0, 0] = torch.nan
     with torch.set_grad_enabled(with_gradients):
         assert bool(getattr(model, method)(**arguments).isnan().all())
 
@@ -274,7 +277,7 @@ def test_nan_of_one_coloring_is_not_lost(at_once: int | None, method: str) -> No
         arguments["colorings"][:] = arguments["colorings"].clamp(max=4)
         arguments["colorings"][coloring] = 5
         with torch.no_grad():
-            model.layers[0].psi.first.weight[0, 3 + 5] = torch.nan
+            model.get_parameter("layers.0.psi.first.weight")[0, 3 + 5] = torch.nan
         for with_gradients in (False, True):
             with torch.set_grad_enabled(with_gradients):
                 assert bool(getattr(model, method)(**arguments).isnan().all()), coloring

@@ -1,4 +1,4 @@
-"""A model with several members is as many separate models."""
+"""A model with several members equals separate models."""
 
 from typing import Any
 
@@ -99,13 +99,11 @@ def test_all_colorings(at_once: int | None) -> None:
     """Graphs of all members drop out together when their colorings are used up."""
     arguments = example_batch()
     together, apart = together_and_apart(colorings_at_once=at_once)
-    everything = random_model(
-        num_members=MEMBERS, num_colorings="all", colorings_at_once=at_once
-    ).eval()
+    everything = random_model(num_members=MEMBERS, coloring="all", colorings_at_once=at_once).eval()
     everything.load_state_dict(together.state_dict())
     output = everything(**arguments)
     for member, single in enumerate(apart):
-        alone = random_model(num_colorings="all").eval()
+        alone = random_model(coloring="all").eval()
         alone.load_state_dict(single.state_dict())
         assert_close(output[member], alone(**arguments))
 

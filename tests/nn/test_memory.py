@@ -70,7 +70,7 @@ both_methods = pytest.mark.parametrize("method", ["embed", "embed_nodes"])
 
 def test_all_colorings_of_seven_nodes() -> None:
     """7! = 5040 of each of two graphs."""
-    case = {"nodes": 7, "edges": 10, "copies": 2, "parameters": {"num_colorings": "all"}}
+    case = {"nodes": 7, "edges": 10, "copies": 2, "parameters": {"coloring": "all"}}
     assert peak_of(**case, method="forward") < TWO_GIGABYTES
 
 
@@ -86,6 +86,7 @@ def test_many_colorings_of_a_thousand_nodes(method: str) -> None:
     assert peak_of(**THOUSAND, parameters=parameters, method=method) < TWO_GIGABYTES
 
 
+@pytest.mark.slow
 def test_edge_attributes() -> None:
     """φ is applied on edges then, of which there may be many more than nodes."""
     parameters = {"num_colorings": 128, "num_colors": 1000, "num_layers": 1, "edge_channels": 2}

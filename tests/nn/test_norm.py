@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from clipgnn.nn.norm import FIRST_BIAS, ROUNDING, BatchNorm, Moments
+from clipgnn.nn.norm import INITIAL_BIAS, ROUNDING, BatchNorm, Moments
 
 CHANNELS = 4
 dtypes = pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
@@ -40,9 +40,11 @@ def test_defaults_are_those_of_torch() -> None:
     assert ours.epsilon == theirs.eps
     assert ours.momentum == theirs.momentum
     mean, variance = ours.statistics()
+    assert theirs.running_mean is not None
+    assert theirs.running_var is not None
     for own, expected in (
         (ours.weight, theirs.weight),
-        (ours.bias, theirs.bias + FIRST_BIAS),
+        (ours.bias, theirs.bias + INITIAL_BIAS),
         (mean, theirs.running_mean),
         (variance, theirs.running_var),
     ):
@@ -111,13 +113,13 @@ def test_gradients_flow_through_recorded_statistics() -> None:
     ours, _ = pair(0, torch.float64)
     second = rows(1, 1, torch.float64)
 
-    def normalised(first: Tensor) -> Tensor:
+    def normalized(first: Tensor) -> Tensor:
         moments: Moments = {}
         ours(first, moments)
         result: Tensor = ours(second, moments)
         return result
 
-    assert torch.autograd.gradcheck(normalised, (rows(0, 1, torch.float64).requires_grad_(),))
+    assert torch.autograd.gradcheck(normalized, (rows(0, 1, torch.float64).requires_grad_(),))
 
 
 def test_evaluation_leaves_the_statistics_alone() -> None:
@@ -229,7 +231,7 @@ def test_near_constant_channels_do_not_take_the_kernel_and_others_do() -> None:
 
 @pytest.mark.parametrize("number", [10**3, 10**5, 10**6])
 def test_one_row_that_differs_is_the_same_in_training_and_evaluation(number: int) -> None:
-    """It is in the sample that chooses torch's kernel, and says little about the others."""
+    """It is in the sample that chooses torch's kernel, and not representative of the others."""
     x = torch.ones(1, number, 1)
     x[0, 0] += 0.0025
     norm = BatchNorm(1, 1)

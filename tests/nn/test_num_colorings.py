@@ -1,4 +1,4 @@
-"""The number of colorings is changed after training, on the model or for one call."""
+"""Other colorings than those a model was built with, for one call or from then on."""
 
 from pathlib import Path
 from typing import Any
@@ -7,7 +7,10 @@ import pytest
 import torch
 from tests.nn.examples import example_batch, random_model
 
-from clipgnn import InvalidParameterError, load, save
+from clipgnn import load, save
+from clipgnn.coloring.precomputed import All
+from clipgnn.coloring.schemes import scheme_named
+from clipgnn.errors import InvalidParameterError
 from clipgnn.nn import CLIP
 
 METHODS = ("forward", "embed", "embed_nodes")
@@ -31,9 +34,9 @@ def with_weights_of(model: CLIP, **parameters: Any) -> CLIP:
 
 @every_method
 @pytest.mark.parametrize("members", [1, 2])
-@pytest.mark.parametrize(("built", "wanted"), [(1, 7), (7, 1), (3, "all"), ("all", 3)])
+@pytest.mark.parametrize(("built", "wanted"), [(1, 7), (7, 1)])
 def test_a_changed_number_is_that_of_a_model_built_with_it(
-    built: Any, wanted: Any, members: int, method: str
+    built: int, wanted: int, members: int, method: str
 ) -> None:
     model = random_model(num_colorings=built, num_members=members).eval()
     expected = output(with_weights_of(model, num_colorings=wanted, num_members=members), method)
@@ -47,17 +50,39 @@ def test_a_changed_number_is_that_of_a_model_built_with_it(
     assert torch.equal(output(model, method, num_colorings=built), before)
 
 
+@every_method
+@pytest.mark.parametrize("members", [1, 2])
+@pytest.mark.parametrize("given_as", ["name", "object"])
+@pytest.mark.parametrize(("built", "wanted"), [("random", "all"), ("all", "random")])
+def test_the_scheme_of_one_call_is_that_of_a_model_built_with_it(
+    built: str, wanted: str, given_as: str, members: int, method: str
+) -> None:
+    model = random_model(num_colorings=3, coloring=built, num_members=members).eval()
+    other = with_weights_of(model, num_colorings=3, coloring=wanted, num_members=members)
+    expected, before = output(other, method), output(model, method)
+    assert not torch.equal(before, expected)
+    scheme = wanted if given_as == "name" else scheme_named(wanted)
+    assert torch.equal(output(model, method, coloring=scheme), expected)
+    assert torch.equal(output(model, method), before), "one call must not change the model"
+
+
+@every_method
+def test_a_model_without_colors_ignores_the_scheme(method: str) -> None:
+    model = random_model(num_colorings=0).eval()
+    assert torch.equal(output(model, method, coloring="all"), output(model, method))
+
+
 def test_more_colorings_raise_the_maximum() -> None:
     """All colorings contain those of any draw, so that their maximum is an upper bound."""
     model = random_model(num_colorings=1).eval()
-    one, every = output(model, "embed"), output(model, "embed", num_colorings="all")
+    one, every = output(model, "embed"), output(model, "embed", coloring="all")
     assert bool((every >= one - 1e-12).all())
     assert bool((every > one + 1e-6).any())
 
 
 def test_gradients_with_another_number() -> None:
     model = random_model(num_colorings=2).train()
-    output(model, num_colorings="all").sum().backward()
+    output(model, coloring="all").sum().backward()
     assert all(parameter.grad is not None for parameter in model.parameters())
 
 
@@ -72,32 +97,33 @@ def test_the_number_is_saved(tmp_path: Path) -> None:
     model = random_model(num_colorings=2)
     model.num_colorings = 9
     save(model, tmp_path / "model")
-    assert load(tmp_path / "model").num_colorings == 9
+    loaded = load(tmp_path / "model")
+    assert isinstance(loaded, CLIP)
+    assert loaded.num_colorings == 9
 
 
 def test_training_reads_the_number() -> None:
     model = random_model(num_colorings=2)
     model.num_colorings = 9
-    assert model.colorings_wanted(training=True) == 9
+    assert model.num_colorings_for(training=True) == 9
+    assert model.num_colorings_for(training=False) == 9
 
 
-WRONG: dict[str, tuple[Any, Any, str]] = {
-    "negative": (2, -1, "integer of at least 0"),
-    "float": (2, 2.0, "integer of at least 0"),
-    "boolean": (2, True, "integer of at least 0"),
-    "text": (2, "many", 'or "all"'),
-    "tensor": (2, torch.tensor(3), "integer of at least 0"),
+WRONG: dict[str, tuple[int, Any, str]] = {
+    "negative": (2, -1, "must be an integer from 0 to 10000000. Got -1"),
+    "float": (2, 2.0, "must be an integer"),
+    "boolean": (2, True, "must be an integer"),
+    "text": (2, "all", "must be an integer .* Got 'all'"),
+    "tensor": (2, torch.tensor(3), "must be an integer"),
     "no colors": (2, 0, "built with colors.*Got 0. Build another model with num_colorings=0"),
-    "no colors instead of all": ("all", 0, "built with colors"),
     "colors": (0, 2, "built without colors.*Got 2. Build another model with num_colorings=2"),
-    "all colors": (0, "all", "built without colors"),
 }
 
 
 @every_method
 @pytest.mark.usefixtures("without_shape_checks")
 @pytest.mark.parametrize(("built", "wanted", "said"), WRONG.values(), ids=WRONG.keys())
-def test_numbers_the_model_cannot_use(built: Any, wanted: Any, said: str, method: str) -> None:
+def test_numbers_the_model_cannot_use(built: int, wanted: Any, said: str, method: str) -> None:
     model = random_model(num_colorings=built).eval()
     with pytest.raises(InvalidParameterError, match=said):
         model.num_colorings = wanted
@@ -114,14 +140,25 @@ def test_none_cannot_be_set() -> None:
 
 
 @every_method
-def test_no_number_beside_given_colorings(method: str) -> None:
+@pytest.mark.parametrize("also", [{"num_colorings": 2}, {"coloring": "random"}], ids=str)
+def test_given_colorings_exclude_a_number_and_a_scheme(method: str, also: dict[str, Any]) -> None:
     model = random_model(num_colorings=2).eval()
     nodes = example_batch()["x"].shape[0]
-    with pytest.raises(InvalidParameterError, match="Either colorings or num_colorings"):
-        output(model, method, colorings=torch.zeros(1, nodes).long(), num_colorings=2)
+    (name,) = also
+    with pytest.raises(InvalidParameterError, match=f"Either colorings or {name}"):
+        output(model, method, colorings=torch.zeros(1, nodes).long(), **also)
 
 
-def test_a_model_without_colors_may_be_told_so() -> None:
+@every_method
+@pytest.mark.usefixtures("without_shape_checks")
+@pytest.mark.parametrize("coloring", ["every", 3, All])
+def test_an_unknown_scheme(method: str, coloring: Any) -> None:
+    model = random_model(num_colorings=2).eval()
+    with pytest.raises(InvalidParameterError, match="coloring must be a Scheme or one of 'random'"):
+        output(model, method, coloring=coloring)
+
+
+def test_zero_is_accepted_by_a_model_without_colors() -> None:
     model = random_model(num_colorings=0).eval()
     model.num_colorings = 0
     assert torch.equal(output(model, num_colorings=0), output(model))

@@ -1,9 +1,10 @@
-"""Isolated nodes, single nodes, no edges, no nodes: graphs at the edge of what a graph is."""
+"""Graphs with isolated nodes, a single node, no edges or no nodes."""
 
-from typing import Any, Literal
+from typing import Any
 
 import pytest
 import torch
+from tests.drawing import Number, drawing
 from tests.nn.examples import assert_close, differ, example_batch, gradients, random_model
 from torch import Tensor
 from torch.nn.functional import softplus
@@ -17,7 +18,7 @@ every_k = pytest.mark.parametrize("num_colorings", [0, 1, 3, "all"])
 with_and_without_edge_attributes = pytest.mark.parametrize("edge_channels", [0, 2])
 
 
-def edge_attributes(edge_channels: int, count: int = 0) -> dict[str, Tensor]:
+def edge_attributes(edge_channels: int, count: int = 0) -> dict[str, Any]:
     if not edge_channels:
         return {}
     return {"edge_attr": torch.ones(count, edge_channels, dtype=torch.float64)}
@@ -49,10 +50,8 @@ def alone(model: CLIP, x: Tensor, color: int) -> Tensor:
 @every_k
 @with_and_without_edge_attributes
 @pytest.mark.parametrize("directed", [False, True])
-def test_a_single_node(
-    num_colorings: int | Literal["all"], edge_channels: int, directed: bool
-) -> None:
-    model = model_of(num_colorings=num_colorings, edge_channels=edge_channels, directed=directed)
+def test_a_single_node(num_colorings: Number, edge_channels: int, directed: bool) -> None:
+    model = model_of(**drawing(num_colorings), edge_channels=edge_channels, directed=directed)
     node = model.embed(ROW, NO_EDGES, **edge_attributes(edge_channels))
     assert_close(node, alone(model, ROW[0], color=0)[None])
     assert_close(model.embed_nodes(ROW, NO_EDGES, **edge_attributes(edge_channels)), node)
@@ -73,9 +72,9 @@ def test_an_isolated_node_beside_others(edge_channels: int) -> None:
 
 @every_k
 @with_and_without_edge_attributes
-def test_graphs_without_edges(num_colorings: int | Literal["all"], edge_channels: int) -> None:
-    """Every node is alone; sums over all nodes of equal attributes, whichever coloring it is."""
-    model = model_of(num_colorings=num_colorings, edge_channels=edge_channels)
+def test_graphs_without_edges(num_colorings: Number, edge_channels: int) -> None:
+    """Sums over nodes with equal attributes and no neighbors, which no coloring changes."""
+    model = model_of(**drawing(num_colorings), edge_channels=edge_channels)
     x, batch = ROW.expand(5, 3), torch.tensor([0, 0, 0, 1, 1])
     graphs = model.embed(x, NO_EDGES, batch, **edge_attributes(edge_channels))
     colors = [0, 1, 2] if num_colorings else [0, 0, 0]
@@ -86,9 +85,9 @@ def test_graphs_without_edges(num_colorings: int | Literal["all"], edge_channels
 @with_and_without_edge_attributes
 @pytest.mark.parametrize("norm", ["batch", None])
 def test_training_without_edges(
-    num_colorings: int | Literal["all"], edge_channels: int, norm: str | None
+    num_colorings: Number, edge_channels: int, norm: str | None
 ) -> None:
-    model = random_model(num_colorings=num_colorings, edge_channels=edge_channels, norm=norm)
+    model = random_model(**drawing(num_colorings), edge_channels=edge_channels, norm=norm)
     x, batch = torch.cat([ROW.expand(3, 3), -ROW]), torch.tensor([0, 0, 1, 1])
     output = model.train()(x, NO_EDGES, batch, **edge_attributes(edge_channels))
     reached = gradients(model, output)
@@ -116,7 +115,7 @@ def with_an_empty_graph(arguments: dict[str, Any], place: int) -> dict[str, Any]
 def test_a_graph_without_nodes(place: int, at_once: int | None, members: int) -> None:
     """The sum over its nodes is zero, and the others do not notice it."""
     model = random_model(
-        num_colorings="all", graph_channels=2, colorings_at_once=at_once, num_members=members
+        coloring="all", graph_channels=2, colorings_at_once=at_once, num_members=members
     ).eval()
     arguments = example_batch(graph_channels=2)
     wider = with_an_empty_graph(arguments, place)
@@ -124,9 +123,9 @@ def test_a_graph_without_nodes(place: int, at_once: int | None, members: int) ->
     output = model(**wider)
     assert_close(output[..., others, :], model(**arguments))
     pooled = torch.cat([torch.zeros(1, 5).double(), wider["graph_attr"][place, None]], dim=1)
-    expected = model.readout.second(
-        torch.relu(model.readout.norm(model.readout.first(pooled.expand(members, 1, 7))))
-    )
+    readout = model.readout
+    assert readout.norm is not None
+    expected = readout.second(torch.relu(readout.norm(readout.first(pooled.expand(members, 1, 7)))))
     assert_close(output[..., place, :].reshape(members, 2), expected[:, 0])
     wider.pop("graph_attr")
     embedded = model.embed(**wider)
@@ -146,7 +145,7 @@ def test_colorings_are_drawn_around_a_graph_without_nodes(k: int, size: int) -> 
 
 
 def test_self_loops_and_parallel_edges_count() -> None:
-    model = random_model(num_colorings="all", activation="softplus").eval()
+    model = random_model(coloring="all", activation="softplus").eval()
     x = torch.cat([ROW, -ROW])
     edges = torch.tensor([[0, 1], [1, 0]])
     plain = model(x, edges)

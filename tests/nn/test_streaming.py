@@ -1,13 +1,14 @@
-"""Streaming changes nothing but the memory that is needed."""
+"""Streamed colorings: the same results and gradients in less memory."""
 
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Any
 
 import pytest
 import torch
+from tests.drawing import Number, drawing
 from tests.nn.examples import (
     GROUPS,
-    MOST_COLORINGS,
+    MAX_COLORINGS,
     assert_all_close,
     assert_close,
     example_batch,
@@ -19,8 +20,8 @@ from torch import Tensor, nn
 
 from clipgnn.coloring import all_colorings, color_groups, sample_colorings
 from clipgnn.coloring.groups import Partition
-from clipgnn.coloring.stream import AllColorings, ColoringStream, HeldColorings
-from clipgnn.graphs.batch import GraphBatch
+from clipgnn.coloring.stream import AllColorings, ColoringStream, InMemoryColorings
+from clipgnn.graphs.exact import ExactBatch
 from clipgnn.nn import streaming
 from clipgnn.nn.norm import Moments
 
@@ -38,9 +39,7 @@ every_case = pytest.mark.parametrize(("parameters", "carried"), CASES.values(), 
 every_method = pytest.mark.parametrize("method", ["forward", "embed", "embed_nodes"])
 
 
-def prepared(
-    num_colorings: int | Literal["all"], carried: dict[str, Any], method: str
-) -> dict[str, Any]:
+def prepared(num_colorings: Number, carried: dict[str, Any], method: str) -> dict[str, Any]:
     """Arguments, with colorings where the model would draw them."""
     arguments = example_batch(**carried)
     if num_colorings != "all":
@@ -58,15 +57,15 @@ def test_evaluation_with_gradients(
     parameters: dict[str, Any],
     carried: dict[str, Any],
     method: str,
-    num_colorings: int | Literal["all"],
+    num_colorings: Number,
 ) -> None:
     arguments = prepared(num_colorings, carried, method)
-    whole = random_model(num_colorings=num_colorings, **parameters).eval()
+    whole = random_model(**drawing(num_colorings), **parameters).eval()
     expected = getattr(whole, method)(**arguments)
     expected_gradients = gradients(whole, expected)
     for at_once in (1, 4, 8):
         model = random_model(
-            num_colorings=num_colorings, colorings_at_once=at_once, **parameters
+            **drawing(num_colorings), colorings_at_once=at_once, **parameters
         ).eval()
         output = getattr(model, method)(**arguments)
         assert_close(output, expected)
@@ -77,13 +76,13 @@ def test_evaluation_with_gradients(
 
 
 @every_method
-def test_gradients_of_what_goes_in(method: str) -> None:
+def test_gradients_of_the_inputs(method: str) -> None:
     arguments = prepared("all", {"weights": True, "edge_channels": 2}, method)
     names = ["edge_weight", "edge_attr"]
     inputs = [arguments[name].requires_grad_() for name in names]
     results = []
     for at_once in (None, 4):
-        model = random_model(num_colorings="all", edge_channels=2, colorings_at_once=at_once).eval()
+        model = random_model(coloring="all", edge_channels=2, colorings_at_once=at_once).eval()
         output = getattr(model, method)(**arguments)
         factors = torch.linspace(-1, 1, output.numel(), dtype=output.dtype).view(output.shape)
         results.append(torch.autograd.grad((output * factors).sum(), inputs))
@@ -104,13 +103,13 @@ def test_drawn_colorings_are_the_same_streamed_or_not() -> None:
 
 
 class Recorder:
-    """Stands for a network: says what it was run on, and returns what a test can foresee."""
+    """Records its inputs as a network would read them, and returns known sums."""
 
     def __init__(self) -> None:
         self.colorings: list[int] = []
         self.nodes: list[int] = []
 
-    def __call__(self, batch: GraphBatch, colorings: Tensor, moments: Moments) -> Tensor:
+    def __call__(self, batch: ExactBatch, colorings: Tensor, moments: Moments) -> Tensor:
         self.colorings.append(colorings.shape[0])
         self.nodes.append(batch.num_nodes)
         total = torch.zeros(colorings.shape[0], batch.num_graphs, dtype=torch.float64)
@@ -119,20 +118,20 @@ class Recorder:
         return torch.stack([total.t(), -total.t()], dim=2)
 
 
-def all_stream(batch: GraphBatch) -> ColoringStream:
+def all_stream(batch: ExactBatch) -> ColoringStream:
     groups = torch.tensor([group for graph in GROUPS for group in graph])
     return AllColorings(Partition.of(groups, batch.graph_of_node))
 
 
-def held_stream(batch: GraphBatch) -> ColoringStream:
+def held_stream(batch: ExactBatch) -> ColoringStream:
     colorings = torch.arange(24)[:, None] * 31 % (7 + torch.arange(13))
-    return HeldColorings(colorings, batch.graph_of_node, batch.num_graphs)
+    return InMemoryColorings(colorings, batch.graph_of_node, batch.num_graphs)
 
 
-def example() -> GraphBatch:
+def example() -> ExactBatch:
     arguments = example_batch()
     arguments["x"] = torch.arange(13, dtype=torch.float64)[:, None]
-    return GraphBatch.from_tensors(**arguments)
+    return ExactBatch.from_tensors(**arguments)
 
 
 both_streams = pytest.mark.parametrize("make", [all_stream, held_stream])
@@ -142,11 +141,11 @@ both_streams = pytest.mark.parametrize("make", [all_stream, held_stream])
 @pytest.mark.parametrize("size", [1, 2, 5, 24, 99])
 @pytest.mark.parametrize("with_gradients", [False, True])
 def test_the_maximum_is_over_every_coloring(
-    make: Callable[[GraphBatch], ColoringStream], size: int, with_gradients: bool
+    make: Callable[[ExactBatch], ColoringStream], size: int, with_gradients: bool
 ) -> None:
     batch, run = example(), Recorder()
     stream = make(batch)
-    expected = Recorder()(batch, stream.everything(), {}).amax(1)
+    expected = Recorder()(batch, stream.all(), {}).amax(1)
     with torch.set_grad_enabled(with_gradients):
         result = streaming.maximum(
             run,
@@ -156,7 +155,7 @@ def test_the_maximum_is_over_every_coloring(
             lambda _: size,
             {},
             per_node=False,
-            winners_at_once=size,
+            max_winners=size,
         )
     assert torch.equal(result, expected)
     assert max(run.colorings) <= size
@@ -194,10 +193,10 @@ def test_graphs_drop_out_when_their_colorings_are_used_up() -> None:
         lambda _: 2,
         {},
         per_node=False,
-        winners_at_once=2,
+        max_winners=2,
     )
     # All 13 nodes, then the graphs with 24 and 4 colorings, then the one with 24.
-    assert run.nodes[: MOST_COLORINGS // 2] == [13, 9] + [4] * 10
+    assert run.nodes[: MAX_COLORINGS // 2] == [13, 9] + [4] * 10
 
 
 def test_parts_grow_as_graphs_drop_out() -> None:
@@ -212,7 +211,7 @@ def test_parts_grow_as_graphs_drop_out() -> None:
             lambda part: max(1, 40 // part.num_nodes),
             {},
             per_node=False,
-            winners_at_once=2,
+            max_winners=2,
         )
     assert run.nodes == [13, 9, 4, 4]
     assert run.colorings == [3, 4, 10, 7]

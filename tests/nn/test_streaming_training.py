@@ -1,4 +1,4 @@
-"""Training while colorings are streamed: what the docstring of `CLIP` says, and its gradient.
+"""Training with streamed colorings: the function that `CLIP` documents, and its gradient.
 
 Batch statistics are those of 16 colorings, measured first, used for all alike and entered into the
 running averages once; gradients flow through them and through the winning colorings.
@@ -21,7 +21,7 @@ from torch import Tensor
 
 from clipgnn.coloring import color_groups, sample_colorings
 from clipgnn.nn import CLIP
-from clipgnn.nn.clip import COLORINGS_MEASURED
+from clipgnn.nn.clip import NUM_MEASURED_COLORINGS
 from clipgnn.nn.norm import BatchNorm
 
 K = 20
@@ -72,7 +72,7 @@ def described_in_the_docstring(model: CLIP, arguments: dict[str, Any], method: s
         norm.register_forward_hook(
             lambda _, inputs, __, name=name: rows.update({name: inputs[0].shape[1]})
         )
-    sixteen = {**arguments, "colorings": arguments["colorings"][:COLORINGS_MEASURED]}
+    sixteen = {**arguments, "colorings": arguments["colorings"][:NUM_MEASURED_COLORINGS]}
     whole.train().embed(**without_graph_attributes(sixteen))
     for name, norm in norms(whole).items():
         if name in rows:
@@ -117,7 +117,7 @@ def test_its_gradient_is_exact(
         output: Tensor = getattr(model, method)(**arguments)
         return (output * factors).sum()
 
-    inputs = list(model.parameters())
+    inputs: list[Tensor] = list(model.parameters())
     gradient = torch.autograd.grad(loss(), inputs, allow_unused=True, materialize_grads=True)
     for _ in range(3):
         direction = [torch.randn(p.shape, generator=generator, dtype=p.dtype) for p in inputs]
@@ -142,7 +142,7 @@ def test_running_statistics_are_entered_once(
     """Those of the layers are of the 16 colorings, whatever streams by; those of the readout of
     the maximum."""
     model, arguments = streaming_model(**parameters), prepared(carried)
-    sixteen = {**arguments, "colorings": arguments["colorings"][:COLORINGS_MEASURED]}
+    sixteen = {**arguments, "colorings": arguments["colorings"][:NUM_MEASURED_COLORINGS]}
     whole = without_streaming(model).train()
     whole.embed(**without_graph_attributes(sixteen))
     before = copy.deepcopy(model.state_dict())
@@ -167,8 +167,8 @@ def test_running_statistics_are_entered_once(
 
 
 @every_method
-def test_the_way_back_leaves_statistics_alone(method: str) -> None:
-    """Parts that are computed anew for their gradients are not entered a second time."""
+def test_the_backward_pass_does_not_change_statistics(method: str) -> None:
+    """Parts that are computed again for their gradients are not entered a second time."""
     model, arguments = streaming_model(), prepared({}, method)
     output = getattr(model, method)(**arguments)
     before = copy.deepcopy(model.state_dict())
@@ -179,11 +179,11 @@ def test_the_way_back_leaves_statistics_alone(method: str) -> None:
 def test_all_colorings_measure_a_random_sample() -> None:
     """24 colorings of the largest graph, of which 16 are drawn for the statistics."""
     arguments = example_batch()
-    model = streaming_model(num_colorings="all")
+    model = streaming_model(coloring="all")
     whole = without_streaming(model).train()
     groups = color_groups(arguments["x"], arguments["batch"])
     drawn = sample_colorings(
-        groups, COLORINGS_MEASURED, arguments["batch"], torch.Generator().manual_seed(5)
+        groups, NUM_MEASURED_COLORINGS, arguments["batch"], torch.Generator().manual_seed(5)
     )
     whole.embed(**arguments, colorings=drawn)
     model.embed(**arguments, generator=torch.Generator().manual_seed(5))
@@ -218,26 +218,30 @@ def test_it_learns() -> None:
 
 @pytest.mark.parametrize("method", ["embed", "embed_nodes"])
 @pytest.mark.parametrize("training", [True, False])
-def test_the_mode_at_the_way_back_does_not_matter(method: str, training: bool) -> None:
-    """What the way back computes anew is what was computed on the way there."""
+def test_the_mode_during_the_backward_pass_does_not_matter(method: str, training: bool) -> None:
+    """The backward pass computes the same as the forward pass did."""
     arguments = example_batch()
     found = []
     for switched in (False, True):
-        model = random_model(num_colorings="all", hidden_channels=8, colorings_at_once=3)
+        model = random_model(coloring="all", hidden_channels=8, colorings_at_once=3)
         model.train(training)
         generator = torch.Generator().manual_seed(1)
         result = getattr(model, method)(**arguments, generator=generator)
         if switched:
             model.train(not training)
         result.square().sum().backward()
-        found.append([p.grad.clone() for p in model.layers.parameters()])
+        gradients = [p.grad for p in model.layers.parameters() if p.grad is not None]
+        assert len(gradients) == len(list(model.layers.parameters()))
+        found.append(gradients)
     for one, other in zip(*found, strict=True):
         torch.testing.assert_close(one, other)
     assert any(gradient.abs().max() > 1e-6 for gradient in found[0])
 
 
-def test_few_colorings_of_many_nodes_are_not_searched_for_winners() -> None:
-    """With as many colorings as channels or fewer, a search costs more than it saves."""
+def test_few_colorings_of_many_nodes_are_not_searched_for_winners(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """With at most one coloring for each channel, a search costs more than it saves."""
     model = CLIP(1, 2, hidden_channels=32, num_layers=1, num_colorings=16, num_colors=20)
     passes: list[int] = []
     propagate = model._propagate
@@ -246,7 +250,7 @@ def test_few_colorings_of_many_nodes_are_not_searched_for_winners() -> None:
         passes.append(colorings.shape[0])
         return propagate(graphs, colorings, moments)
 
-    model._propagate = counted
+    monkeypatch.setattr(model, "_propagate", counted)
     nodes = 20 * 1000
     batch = torch.arange(nodes) // 20
     ring = torch.arange(nodes).view(-1, 20)

@@ -28,7 +28,7 @@ ACTIVATIONS: dict[str, Callable[[Array], Array]] = {
 
 @dataclass(frozen=True)
 class Graphs:
-    """Several graphs side by side; `batch` says to which graph a node belongs."""
+    """Several graphs end to end; `batch` is the graph of each node."""
 
     x: Array | Integers  # [nodes, channels], or integer labels [nodes]
     edges: list[tuple[int, int]]  # (source, target)
@@ -77,7 +77,7 @@ def colorings_of(x: Array | Integers) -> Iterator[Integers]:
 
 
 def color_code(color: int, num_colors: int, code: str) -> Array:
-    """The vector that stands for a color: a natural basis vector, or its bits as signs."""
+    """The vector of a color: a natural basis vector, or its bits as signs."""
     if code == "one-hot":
         return np.array([1.0 if color == column else 0.0 for column in range(num_colors)])
     width = max(1, math.ceil(math.log2(num_colors)))
@@ -89,7 +89,7 @@ class Reference:
     """One member of a CLIP network with the weights of `state_dict()` turned into NumPy arrays.
 
     Call with `colorings` as None (0-CLIP), "all" (infinity-CLIP) or an array `[k, nodes]`.
-    `training` normalises by batch statistics and leaves the new running ones in `running`.
+    `training` normalizes by batch statistics and leaves the new running ones in `running`.
     """
 
     weights: Mapping[str, Array]

@@ -1,11 +1,12 @@
 """The model agrees with the slow reference, Eqs. (5) and (9), in float64."""
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from tests.drawing import Number, drawing
 from tests.reference.clip_reference import (
     Array,
     Graphs,
@@ -111,11 +112,11 @@ def random_colorings(graphs: Graphs, k: int, generator: np.random.Generator) -> 
     return np.concatenate(blocks, axis=1)
 
 
-def model_of(case: Case, num_colorings: int | Literal["all"], **parameters: Any) -> CLIP:
+def model_of(case: Case, num_colorings: Number, **parameters: Any) -> CLIP:
     """A model in float64 whose weights and running statistics are all random, so that all count."""
     plain = {"hidden_channels": 6, "num_layers": 2, "num_colors": 6}
     model = CLIP(
-        IN_CHANNELS, 2, num_colorings=num_colorings, **(plain | case.parameters | parameters)
+        IN_CHANNELS, 2, **drawing(num_colorings), **(plain | case.parameters | parameters)
     ).double()
     generator = torch.Generator().manual_seed(0)
     for name, value in model.state_dict().items():
@@ -168,7 +169,7 @@ def assert_close(actual: Tensor, expected: Array) -> None:
 def assert_agree(model: CLIP, reference: Reference, graphs: Graphs, colorings: Any) -> None:
     """All three results of the model are those of the reference.
 
-    `colorings` is as the reference takes it: None and "all" are what the model does by itself.
+    `colorings` is that of the reference; None and "all" are not passed to the model.
     """
     arguments = tensors(graphs)
     given = torch.from_numpy(colorings) if isinstance(colorings, np.ndarray) else None
@@ -181,7 +182,7 @@ def assert_agree(model: CLIP, reference: Reference, graphs: Graphs, colorings: A
 
 
 def test_reference_on_a_graph_worked_out_by_hand() -> None:
-    """Two nodes joined by an edge of weight 3, one hidden channel, no normalisation."""
+    """Two nodes joined by an edge of weight 3, one hidden channel, no normalization."""
     weights = {
         "layers.0.phi.first.weight": [[[1.0], [10.0], [-20.0]]],
         "layers.0.phi.first.bias": [[0.5]],
@@ -323,7 +324,7 @@ def test_batch_statistics_over_all_colorings_of_a_graph() -> None:
         assert np.abs(model.state_dict()[name][0].numpy() - value).max() < TOLERANCE
 
 
-def test_streaming_in_training_without_normalisation() -> None:
+def test_streaming_in_training_without_normalization() -> None:
     case = CASES["no norm"]
     graphs = random_graphs(case, np.random.default_rng(9))
     model = model_of(case, "all", colorings_at_once=5).train()

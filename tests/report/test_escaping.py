@@ -6,12 +6,15 @@ from io import StringIO
 
 import pytest
 from rich.console import Console
-from tests.report.test_tables import measured
+from tests.report.examples import measured
 
 from clipgnn.errors import one_line
-from clipgnn.report import render_csv, render_latex, render_markdown, render_terminal
+from clipgnn.report.csv_text import render_csv
+from clipgnn.report.latex import render_latex
+from clipgnn.report.markdown import render_markdown
 from clipgnn.report.provenance import code
 from clipgnn.report.table import Column, Entry, Row, Table
+from clipgnn.report.terminal import terminal_table
 
 NASTY = (
     "[/b]",
@@ -39,9 +42,9 @@ COMMAND = "clipgnn experiment run 'a`b ``` <b> |\n\\end{table}'"
 TABLE = Table(
     title=" ".join(NASTY),
     protocol="gin",
-    columns=tuple(Column(name, extremes=False, percent=True) for name in NASTY),
+    columns=tuple(Column(name, extremes=False, metric="accuracy") for name in NASTY),
     rows=tuple(
-        Row(name, tuple(Entry(measured(0.5, 0.6), None, best=True, level=True) for _ in NASTY))
+        Row(name, tuple(Entry(measured(0.5, 0.6), None, best=True, near_best=True) for _ in NASTY))
         for name in NASTY
     ),
     provenance=(
@@ -146,7 +149,7 @@ def test_csv_gives_the_names_back_and_no_formulas() -> None:
 def test_the_terminal_shows_the_names_as_they_are(markup: bool) -> None:
     console = Console(width=4000, markup=markup, file=StringIO())
     with console.capture() as capture:
-        console.print(render_terminal(TABLE))
+        console.print(terminal_table(TABLE))
     text = capture.get()
     assert "\x1b[31m" not in text
     for name in NASTY:

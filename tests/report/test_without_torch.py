@@ -28,13 +28,3 @@ def test_no_torch(modules):
         [sys.executable, "-c", code, str(SOURCE)], capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
-
-
-def test_the_public_names_are_all_there():
-    import clipgnn
-
-    for name in clipgnn.__all__:
-        assert getattr(clipgnn, name) is not None
-        assert name in dir(clipgnn)
-    with pytest.raises(AttributeError, match="'clipgnn' has no attribute 'nothing'"):
-        _ = clipgnn.nothing

@@ -1,14 +1,14 @@
-"""What the paper says of CLIP as a random variable: when it is fixed, and how it varies."""
+"""CLIP as a random variable, as in the paper: where it is fixed, and how it varies."""
 
 import dataclasses
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Literal
 
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.drawing import Number, drawing
 from torch import Tensor
 
 from clipgnn.coloring import all_colorings, color_groups, sample_colorings
@@ -53,14 +53,14 @@ def permuted_graphs(draw: st.DrawFn) -> tuple[Graph, Graph, list[int]]:
     return graph, graph.permuted(order), order
 
 
-def model_with(num_colorings: int | Literal["all"], num_layers: int = 2, seed: int = 0) -> CLIP:
+def model_with(num_colorings: Number, num_layers: int = 2, seed: int = 0) -> CLIP:
     """Random weights and running statistics, in float64, for evaluation."""
     model = CLIP(
         2,
         3,
         hidden_channels=8,
         num_layers=num_layers,
-        num_colorings=num_colorings,
+        **drawing(num_colorings),
         num_colors=8,
     ).double()
     generator = torch.Generator().manual_seed(seed)
@@ -159,7 +159,7 @@ def test_graph_and_colorings_permuted_together(
 @given(parts=st.lists(graphs(), min_size=1, max_size=5), seed=st.integers(0, 2**32))
 @settings(max_examples=15)
 def test_a_batch_is_its_graphs_one_at_a_time(
-    method: str, num_colorings: int | Literal["all"], parts: list[Graph], seed: int
+    method: str, num_colorings: Number, parts: list[Graph], seed: int
 ) -> None:
     apply = getattr(model_with(num_colorings), method)
     x, edge_index, batch = together(parts)

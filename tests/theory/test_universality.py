@@ -5,11 +5,12 @@ import itertools
 from collections import defaultdict
 from collections.abc import Callable
 from functools import cache
-from typing import Any, Literal, TypeAlias
+from typing import Any, TypeAlias
 
 import networkx as nx
 import pytest
 import torch
+from tests.drawing import Number, drawing
 from torch import Tensor
 
 from clipgnn.nn import CLIP
@@ -75,18 +76,18 @@ def represent(model: CLIP, graphs: list[Graph], graphs_at_once: int = 64) -> Ten
 
 
 def random_model(
-    num_colorings: int | Literal["all"],
+    num_colorings: Number,
     num_layers: int,
     hidden_channels: int,
     activation: str = "relu",
 ) -> CLIP:
-    """A network in float64 without normalisation, all weights from a normal distribution."""
+    """A network in float64 without normalization, all weights from a normal distribution."""
     model = CLIP(
         1,
         2,
         hidden_channels=hidden_channels,
         num_layers=num_layers,
-        num_colorings=num_colorings,
+        **drawing(num_colorings),
         num_colors=7,
         activation=activation,
         norm=None,

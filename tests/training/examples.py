@@ -1,10 +1,30 @@
-"""Small data sets to train on."""
+"""Small data sets, splits and models to train."""
+
+from collections.abc import Sequence
+from dataclasses import replace
 
 import networkx as nx
+import pytest
 import torch
+from tests.optional import marks_of
 from torch_geometric.data import Data
 
 from clipgnn.graphs.packed import PackedGraphs
+from clipgnn.parameters import MODELS
+from clipgnn.training import History, ModelSpec, Recipe, Split
+from clipgnn.training.engine import Engine
+from clipgnn.training.models import new_members
+
+CLIP4 = ModelSpec("clip", {"num_colorings": 4, "hidden_channels": 8, "num_layers": 2})
+BLIND = ModelSpec("clip", {**CLIP4.parameters, "num_colorings": 0})
+SPECS = [
+    CLIP4 if name == "clip" else ModelSpec(name) for name, model in MODELS.items() if model.trained
+]
+"""A small model of every network."""
+
+every_network = pytest.mark.parametrize(
+    "spec", [pytest.param(spec, marks=marks_of(spec.name), id=spec.name) for spec in SPECS]
+)
 
 
 def some_graphs(number: int = 8, seed: int = 0) -> PackedGraphs:
@@ -23,7 +43,7 @@ def some_graphs(number: int = 8, seed: int = 0) -> PackedGraphs:
 
 
 def rings(number: int = 60) -> PackedGraphs:
-    """One ring of six nodes or two of three: what only colors can tell apart."""
+    """One ring of six nodes or two of three, which only colors distinguish."""
     graphs = []
     for place in range(number):
         ring = nx.cycle_graph(6)
@@ -33,3 +53,50 @@ def rings(number: int = 60) -> PackedGraphs:
         edges = torch.cat([edges, edges.flip(0)], dim=1)
         graphs.append(Data(edge_index=edges, y=torch.tensor([place % 2]), num_nodes=6))
     return PackedGraphs.from_data_list(graphs, "rings")
+
+
+def regressed(graphs: PackedGraphs, num_targets: int | None = None) -> PackedGraphs:
+    """The same graphs with standardized numbers as targets: the size, and further ones of it."""
+    sizes = graphs.node_pointers.diff().to(torch.get_default_dtype())
+    y = (sizes - sizes.mean()) / sizes.std()
+    if num_targets is not None:
+        y = torch.stack([y.roll(target) for target in range(num_targets)], dim=1)
+    return replace(graphs, y=y)
+
+
+def multitask(graphs: PackedGraphs, num_targets: int = 3) -> PackedGraphs:
+    """The same graphs with binary targets, every fourth of which is missing."""
+    place = torch.arange(len(graphs))[:, None] + torch.arange(num_targets)
+    y = (place // 2 % 2).to(torch.get_default_dtype())
+    return replace(graphs, y=y.masked_fill(place % 4 == 3, torch.nan))
+
+
+def folds(number: int, graphs: int) -> list[Split]:
+    """Splits with a fold for testing, and with three folds or more one for validation."""
+    fold = torch.arange(graphs) % number
+    return [
+        Split(
+            train=(fold != test) & ((fold != (test + 1) % number) | (number == 2)),
+            test=fold == test,
+            validation=(fold == (test + 1) % number) & (number > 2),
+        )
+        for test in range(number)
+    ]
+
+
+def engine_for(
+    graphs: PackedGraphs,
+    spec: ModelSpec,
+    recipe: Recipe,
+    splits: Sequence[Split],
+    seeds: Sequence[int],
+    device: str = "cpu",
+) -> Engine:
+    """An engine with new members."""
+    network = new_members(spec, graphs, recipe, seeds)
+    return Engine(graphs, network, recipe, splits, seeds, torch.device(device))
+
+
+def curves(history: History) -> tuple[list[float], list[float], list[float]]:
+    """All curves of a history."""
+    return history.train_loss, history.test_score, history.validation_score

@@ -1,7 +1,8 @@
-"""Graphs without nodes or without edges, also where a whole part of a split has no others."""
+"""Graphs without nodes or edges, also as the only graphs of a part of a split."""
 
 import pytest
 import torch
+from tests.optional import marks_of
 from torch_geometric.data import Data
 
 from clipgnn.graphs.packed import PackedGraphs
@@ -18,6 +19,9 @@ NETWORKS = {
     "dcnn": {},
     "ring-gnn": {},
 }
+every_network = pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=marks_of(name)) for name in NETWORKS]
+)
 FULL, NO_NODES, NO_EDGES = (range(8), range(8, 12), range(12, 16))
 
 
@@ -37,12 +41,12 @@ def _graphs() -> PackedGraphs:
 
 def _trained(name: str, splits: list[Split], *, together: bool = False) -> list[History]:
     spec = ModelSpec(name.removeprefix("0-"), NETWORKS[name])
-    recipe = Recipe(epochs=2, batch_size=4, loss="squared-error")
-    return train(_graphs(), spec, recipe, splits, [3] * len(splits), together=together)
+    recipe = Recipe(epochs=2, batch_size=4, loss="squared-error", metric="mae")
+    return train(_graphs(), spec, recipe, splits, [3] * len(splits), together=together).histories
 
 
 @pytest.mark.usefixtures("double")
-@pytest.mark.parametrize("name", NETWORKS)
+@every_network
 def test_parts_of_empty_graphs_are_scored_as_in_larger_parts(name: str) -> None:
     """Means over two parts of the same size are those over both together."""
     mixed = [*NO_NODES, *NO_EDGES]
@@ -57,7 +61,7 @@ def test_parts_of_empty_graphs_are_scored_as_in_larger_parts(name: str) -> None:
     assert beside.validation_score == pytest.approx(apart.validation_score, abs=1e-6)
 
 
-@pytest.mark.parametrize("name", NETWORKS)
+@every_network
 @pytest.mark.parametrize("part", [NO_NODES, NO_EDGES], ids=["no nodes", "no edges"])
 def test_training_on_empty_graphs(name: str, part: range) -> None:
     [history] = _trained(name, [Split(part, FULL)])

@@ -1,84 +1,104 @@
-"""DCNN: where random walks of a few steps lead to, weighted by steps and channels."""
-
-from collections.abc import Sequence
+"""DCNN: mean attributes after random walks, weighted by number of steps and channel."""
 
 import torch
 from torch import Tensor, nn
 
-from clipgnn.baselines.checks import check_dropout, check_integers
+from clipgnn.graphs.batch import Batch
 from clipgnn.graphs.packed import PackedGraphs
-from clipgnn.graphs.padded import PaddedBatch
 from clipgnn.graphs.sparse import SparsePattern
 from clipgnn.nn.dropout import Dropout
+from clipgnn.nn.layer import Generators, Layer, draw_uniform
 from clipgnn.nn.linear import Linear
-from clipgnn.nn.members import Drawn, Members, draw_uniform
-from clipgnn.nn.sparse_sum import sparse_sum
+from clipgnn.nn.network import Network
+from clipgnn.parameters import DCNNParameters, documented
 from clipgnn.shapes import Colorings, GraphFeatures
 
 
-class DCNN(Members):
-    """A diffusion-convolutional neural network that classifies graphs.
+@documented(DCNNParameters)
+class DCNN(Network):
+    r"""A diffusion-convolutional neural network that classifies graphs.
 
-    "Diffusion-convolutional neural networks" (Atwood and Towsley, NeurIPS 2016,
-    https://arxiv.org/abs/1511.02136), `Z = tanh(W ⊙ 1ᵀ P* X / N)` and a dense layer on Z, with X
-    the attributes of the N nodes and P* the powers 0 to H of the transition matrix P = D⁻¹A: row h
-    of Z is about the attributes found h steps of a random walk away, averaged over all nodes where
-    it can begin. All before W is given by the data and computed once, for all graphs together.
+    From `"Diffusion-convolutional neural networks" <https://arxiv.org/abs/1511.02136>`_:
 
-    Where all nodes have the same attributes, a walk finds the same everywhere: all graphs without
-    isolated nodes look alike to it.
+    .. math::
+        Z_h = \tanh\Big(W_h \odot \tfrac{1}{N} \mathbf{1}^\top P^h X\Big), \quad h = 0, \dots, H,
+        \qquad P = D^{-1} A
+
+    followed by a dense layer on Z. X are the attributes of the N nodes, and P is the transition
+    matrix: row h of Z depends on the mean attributes of the nodes that random walks reach after h
+    steps. The factor of W does not depend on the weights and is computed once for each graph.
+
+    If all nodes have the same attributes, all graphs without isolated nodes have the same
+    representation.
 
     Differs from the paper:
-     - It is trained as every network here, by Adam on the cross-entropy, where the paper has
-       AdaGrad on a hinge loss. W is drawn uniformly from ±1 and not from a narrow normal
-       distribution, in which tanh would begin as good as linear and its layer with hardly a
-       gradient.
-     - A walk that begins at an isolated node ends there after no steps: its row of P is zero. The
-       paper does not say; the released code divides by one more than the degree everywhere, by
-       which rows of P do not sum to one.
-     - Dropout of the entries of Z, if asked for.
+     - Training uses Adam and cross-entropy instead of AdaGrad and a hinge loss. W is initialized
+       uniformly within ±1 instead of from a narrow normal distribution, with which tanh is almost
+       linear at first and the gradient of W is very small.
+     - The row of P of an isolated node is zero. The paper does not specify it; the released code
+       divides by the degree plus 1, so that rows of P do not sum to 1.
+     - Optional dropout of the entries of Z.
 
-    Args:
-        graphs: the data set.
-        out_channels: channels of the output.
-        num_members: networks side by side.
-        num_hops: H, steps of the longest walk.
-        dropout: share of the entries of Z that are dropped in training.
+    {parameters}
 
     Raises:
-        InvalidParameterError: if a parameter has a value it cannot have.
+        InvalidParameterError: if a parameter has an invalid value.
+
+    Shapes:
+        - x: `[nodes, in_channels]`, or labels `[nodes]`
+        - edge_index: `[2, edges]`
+        - batch: `[nodes]`
+        - output: `[graphs, out_channels]`
     """
 
-    diffused: Tensor
+    name = "dcnn"
+    schema = DCNNParameters
 
     def __init__(
         self,
-        graphs: PackedGraphs,
+        in_channels: int,
         out_channels: int,
         *,
-        num_members: int = 1,
-        num_hops: int = 3,
-        dropout: float = 0.0,
+        num_members: int = DCNNParameters.num_members,
+        num_hops: int = DCNNParameters.num_hops,
+        dropout: float = DCNNParameters.dropout,
     ) -> None:
-        super().__init__()
-        check_integers("DCNN", least=0, num_hops=num_hops)
-        check_dropout("DCNN", dropout)
-        self.dropout = Dropout(num_members, dropout)
-        self.register_buffer("diffused", _diffused(graphs, num_hops), persistent=False)
-        self.scale = Scale(num_members, num_hops + 1, graphs.in_channels)
-        self.last = Linear(num_members, (num_hops + 1) * graphs.in_channels, out_channels)
+        config = DCNNParameters(
+            in_channels=in_channels,
+            out_channels=out_channels,
+            num_members=num_members,
+            num_hops=num_hops,
+            dropout=dropout,
+        )
+        super().__init__(config)
+        self.config: DCNNParameters = config
+        rows = config.num_hops + 1
+        self.dropout = Dropout(config.num_members, config.dropout)
+        self.scale = Scale(config.num_members, rows, config.in_channels)
+        self.last = Linear(config.num_members, rows * config.in_channels, config.out_channels)
 
-    def classify(self, graphs: PaddedBatch, colorings: Colorings | None) -> GraphFeatures:
-        """The output for each graph; see `Members`."""
-        found = torch.tanh(self.scale.weight[:, None] * self.diffused[graphs.number])
-        return self.last(self.dropout(found.flatten(2)))
+    def prepare(self, graphs: PackedGraphs) -> tuple[Tensor, ...]:
+        """Compute the mean attributes of each graph after each number of steps."""
+        return (_diffused(graphs, self.config.num_hops, self.last.weight.dtype),)
+
+    def forward_batch(self, batch: Batch, colorings: Colorings | None) -> GraphFeatures:
+        """Compute the output for each graph of each member; see `Network`."""
+        (diffused,) = batch.prepared
+        z = torch.tanh(self.scale.weight[:, None] * diffused[batch.graph_ids])
+        # [members, graphs, num_hops + 1, channels] -> [members, graphs, (num_hops + 1) * channels]
+        return self.last(self.dropout(z.flatten(2)))
 
 
-class Scale(Drawn):
-    """W, a factor for each number of steps and channel.
+class Scale(Layer):
+    """Learned factors W for each number of steps and channel.
+
+    Args:
+        num_members: networks that are computed together.
+        num_hops: largest number of steps, plus 1.
+        channels: channels of the attributes.
 
     Attributes:
-        weight: `[members, hops, channels]`.
+        weight: `[members, num_hops, channels]`.
     """
 
     def __init__(self, num_members: int, num_hops: int, channels: int) -> None:
@@ -86,23 +106,24 @@ class Scale(Drawn):
         self.weight = nn.Parameter(torch.empty(num_members, num_hops, channels))
         self.reset_parameters()
 
-    def reset_parameters(self, generators: Sequence[torch.Generator] | None = None) -> None:
-        """Draw uniformly within ±1, which is 1/sqrt(1): each factor has one input."""
-        draw_uniform(self.weight, 1.0, generators)
+    def reset_parameters(self, generators: Generators = None) -> None:
+        """Draw uniformly within ±1/sqrt(fan-in), and each factor has one input."""
+        with torch.no_grad():
+            draw_uniform(self.weight, 1.0, generators)
 
 
 @torch.no_grad()
-def _diffused(graphs: PackedGraphs, num_hops: int) -> Tensor:
+def _diffused(graphs: PackedGraphs, num_hops: int, dtype: torch.dtype) -> Tensor:
     """1ᵀ Pʰ X / N of each graph, `[graphs + 1, num_hops + 1, channels]`, zero for padding."""
-    source, target = graphs.edges_through
-    nodes = graphs.x.shape[0]
-    steps, _ = SparsePattern.from_entries(source, target, nodes, nodes)
-    membership = SparsePattern.segments(graphs.graph_of_node, len(graphs) + 1)
-    found = graphs.attributes().to(torch.get_default_dtype())
-    neighbors = steps.rowptr.diff()[:, None].clamp(min=1)
-    size = membership.rowptr.diff()[:, None].clamp(min=1)
-    means = [sparse_sum(membership, found) / size]
+    source, target = graphs.global_edge_index
+    num_nodes = graphs.x.shape[0]
+    neighbors, _ = SparsePattern.from_entries(source, target, num_nodes, num_nodes)
+    nodes_of_graphs = SparsePattern.segments(graphs.graph_of_node, len(graphs) + 1)
+    x = graphs.attributes().to(dtype)
+    degrees = neighbors.rowptr.diff()[:, None].clamp(min=1)
+    sizes = nodes_of_graphs.rowptr.diff()[:, None].clamp(min=1)
+    means = [nodes_of_graphs.product(x) / sizes]
     for _ in range(num_hops):
-        found = sparse_sum(steps, found) / neighbors
-        means.append(sparse_sum(membership, found) / size)
+        x = neighbors.product(x) / degrees
+        means.append(nodes_of_graphs.product(x) / sizes)
     return torch.stack(means, dim=1)

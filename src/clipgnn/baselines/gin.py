@@ -1,88 +1,111 @@
-"""GIN, the graph isomorphism network: message passing at its most expressive."""
+"""GIN, the graph isomorphism network."""
+
+from collections.abc import Callable
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from clipgnn.baselines.checks import check_dropout, check_integers
 from clipgnn.coloring.codes import ColorCode
-from clipgnn.graphs.packed import PackedGraphs
-from clipgnn.graphs.padded import InPlacePattern, PaddedBatch, PaddedMembership
+from clipgnn.graphs.batch import Batch
 from clipgnn.nn.dropout import Dropout
-from clipgnn.nn.features import ColoredAttributes, Features, Plain
+from clipgnn.nn.features import ColoredAttributes, DenseFeatures, Features
+from clipgnn.nn.layer import Generators, Layer
 from clipgnn.nn.linear import Linear
-from clipgnn.nn.members import Members
+from clipgnn.nn.network import Network
 from clipgnn.nn.norm import BatchNorm
-from clipgnn.nn.sparse_sum import sparse_sum
+from clipgnn.parameters import GINParameters, documented
 from clipgnn.shapes import Colorings, GraphFeatures, NodeFeatures
 
 
-class GIN(Members):
+@documented(GINParameters)
+class GIN(Network):
     r"""The graph isomorphism network, GIN-0.
 
     From `"How powerful are graph neural networks?" <https://arxiv.org/abs/1810.00826>`_, Eqs. (4.1)
-    and (4.2): :math:`h_v^{(t)} = \mathrm{MLP}^{(t)}((1 + \epsilon) h_v^{(t-1)} + \sum_{u \in N(v)}
-    h_u^{(t-1)})` with 2-layer MLPs, batch normalization inside and after them, and a readout from
-    the sums of every layer, the attributes included.
+    and (4.2):
 
-    Differs from its authors' program: none in the network. They count the attributes as a layer, so
-    their five layers are `num_layers=4` here. Their epochs are 50 random batches; ours are passes.
+    .. math::
+        h_v^{(t)} = \mathrm{MLP}^{(t)}\Big((1 + \epsilon) \, h_v^{(t-1)} +
+        \sum_{u \in N(v)} h_u^{(t-1)}\Big), \qquad
+        h_G = \sum_t W^{(t)} \sum_v h_v^{(t)}
 
-    Args:
-        graphs: the data set.
-        out_channels: channels of the output, such as classes.
-        num_members: networks side by side.
-        hidden_channels: units of every layer.
-        num_layers: rounds of message passing.
-        dropout: dropout of each layer's contribution to the output.
-        learn_epsilon: learn ε, from 0 (GIN-ε); it stays 0 otherwise.
+    with 2-layer MLPs, batch normalization inside and after them, and a readout from the sums of
+    every layer, the attributes included. Weights of edges are factors in the sums over neighbors.
+
+    The authors' code counts the attributes as a layer: its five layers are `num_layers=4` here.
+    An epoch there is 50 random batches, and a pass over the training graphs here.
+
+    {parameters}
 
     Raises:
-        InvalidParameterError: if a parameter has a value it cannot have.
+        InvalidParameterError: if a parameter has an invalid value.
+
+    Shapes:
+        - x: `[nodes, in_channels]`, or labels `[nodes]`
+        - edge_index: `[2, edges]`
+        - batch: `[nodes]`
+        - output: `[graphs, out_channels]`
     """
+
+    name = "gin"
+    schema = GINParameters
+    reads_edge_weights = True
 
     def __init__(
         self,
-        graphs: PackedGraphs,
+        in_channels: int,
         out_channels: int,
         *,
-        num_members: int = 1,
-        hidden_channels: int = 64,
-        num_layers: int = 4,
-        dropout: float = 0.0,
-        learn_epsilon: bool = False,
+        num_members: int = GINParameters.num_members,
+        hidden_channels: int = GINParameters.hidden_channels,
+        num_layers: int = GINParameters.num_layers,
+        dropout: float = GINParameters.dropout,
+        learn_epsilon: bool = GINParameters.learn_epsilon,
     ) -> None:
-        super().__init__()
-        check_integers("GIN", hidden_channels=hidden_channels, num_layers=num_layers)
-        check_dropout("GIN", dropout)
-        self.network = IsomorphismNetwork(
-            num_members,
-            graphs.in_channels,
-            hidden_channels,
-            out_channels,
+        config = GINParameters(
+            in_channels=in_channels,
+            out_channels=out_channels,
+            num_members=num_members,
+            hidden_channels=hidden_channels,
             num_layers=num_layers,
-            num_identities=0,
             dropout=dropout,
             learn_epsilon=learn_epsilon,
         )
+        super().__init__(config)
+        self.network = IsomorphismNetwork(
+            config.num_members,
+            config.in_channels,
+            config.hidden_channels,
+            config.out_channels,
+            num_layers=config.num_layers,
+            num_identities=0,
+            dropout=config.dropout,
+            learn_epsilon=config.learn_epsilon,
+        )
 
-    def classify(self, graphs: PaddedBatch, colorings: Colorings | None) -> GraphFeatures:
-        """The output for each graph of each member's own batch."""
-        return self.network(graphs, None)[:, :, 0]
+    def forward_batch(self, batch: Batch, colorings: Colorings | None) -> GraphFeatures:
+        """Compute the output for each graph of each member; see `Network`."""
+        return self.network(batch, None)[:, :, 0]
 
 
 class IsomorphismNetwork(nn.Module):
-    """The layers and the readout of GIN, for one or several labellings of the nodes at once.
+    """Layers and readout of GIN, for one or several labelings of the nodes at the same time.
 
     Args:
-        num_members: networks side by side.
-        in_channels: channels of the attributes, or labels that can occur.
-        hidden_channels: units of every layer.
+        num_members: networks that are computed together.
+        in_channels: channels of the attributes, or number of labels.
+        hidden_channels: channels of every layer.
         out_channels: channels of the output.
-        num_layers: rounds of message passing.
-        num_identities: identities that nodes may have beside their attributes; 0 for none.
-        dropout: dropout of each layer's contribution to the output.
-        learn_epsilon: learn ε.
+        num_layers: number of message passing layers.
+        num_identities: number of one-hot identities in addition to the attributes; 0 for none.
+        dropout: dropout probability of the contribution of each layer to the output.
+        learn_epsilon: whether ε is learned.
+
+    Shapes:
+        - graphs: a batch with `members * nodes` nodes
+        - identities: `[labelings, members * nodes]`, or None
+        - output: `[members, graphs, labelings, out_channels]`; one labeling without identities
     """
 
     def __init__(
@@ -103,19 +126,19 @@ class IsomorphismNetwork(nn.Module):
         self.dropout = Dropout(num_members, dropout)
         widths = [in_channels + num_identities] + [hidden_channels] * num_layers
         self.layers = nn.ModuleList(
-            _Layer(num_members, width, hidden_channels, learn_epsilon=learn_epsilon)
+            _GINLayer(num_members, width, hidden_channels, learn_epsilon=learn_epsilon)
             for width in widths[:-1]
         )
-        self.heads = nn.ModuleList(_Head(num_members, width, out_channels) for width in widths)
+        self.heads = nn.ModuleList(_GINHead(num_members, width, out_channels) for width in widths)
 
     def forward(
-        self, graphs: PaddedBatch, identities: Colorings | None
-    ) -> Float[Tensor, "members graphs labellings out_channels"]:
-        """The output for each graph under each labelling.
+        self, graphs: Batch, identities: Colorings | None
+    ) -> Float[Tensor, "members graphs labelings out_channels"]:
+        """Compute the output for each graph and labeling.
 
         Args:
             graphs: a batch for each member.
-            identities: an identity for each node, `[labellings, nodes]`; None for none.
+            identities: identity of each node, `[labelings, members * nodes]`; None for none.
         """
         x: Features = ColoredAttributes(graphs.x, self.in_channels, identities, self.identities)
         first, *others = self.heads
@@ -126,11 +149,11 @@ class IsomorphismNetwork(nn.Module):
         return total
 
 
-class _Layer(nn.Module):
-    """Eq. (4.1): the MLP of a node's own features and the sum of its neighbors'.
+class _GINLayer(Layer):
+    """Eq. (4.1): the MLP of the features of a node plus the sum over its neighbors.
 
-    The first map of the MLP commutes with that sum and goes before it. Maps have no biases, as
-    batch normalization would take them off again.
+    The first linear map of the MLP commutes with the sum and is applied before it. The maps have no
+    biases, because batch normalization removes them.
     """
 
     def __init__(
@@ -143,25 +166,33 @@ class _Layer(nn.Module):
         self.after = BatchNorm(num_members, hidden_channels)
         self.epsilon = nn.Parameter(torch.zeros(num_members)) if learn_epsilon else None
 
-    def forward(self, x: Features, graphs: PaddedBatch) -> Plain:
-        """Features after the layer."""
-        own = x.through(self.first.weight, None)
-        members, nodes, labellings, channels = own.shape
-        total = own + _summed(graphs.edges.pattern, own)
+    @torch.no_grad()
+    def reset_parameters(self, generators: Generators = None) -> None:
+        """Set ε to 0."""
+        if self.epsilon is not None:
+            self.epsilon.zero_()
+
+    def forward(self, x: Features, graphs: Batch) -> DenseFeatures:
+        """Compute the features after the layer, `[members, nodes, labelings, channels]`."""
+        own = x.multiply(self.first.weight, None)
+        members, nodes, labelings, channels = own.shape
+        total = own + _sum(graphs.edges.sum, own)
         if self.epsilon is not None:
             total = total + self.epsilon[:, None, None, None] * own
-        real = graphs.real_nodes
-        if real is not None:
-            real = real.repeat_interleave(labellings, 1)
-        rows = torch.relu(self.inside(total.flatten(1, 2), None, real))
-        rows = torch.relu(self.after(self.second(rows), None, real))
-        return Plain(rows.view(members, nodes, labellings, channels))
+        mask = graphs.node_mask
+        if mask is not None:
+            mask = mask.repeat_interleave(labelings, 1)  # [members, nodes * labelings]
+        # [members, nodes * labelings, channels]
+        rows = torch.relu(self.inside(total.flatten(1, 2), None, mask))
+        rows = torch.relu(self.after(self.second(rows), None, mask))
+        return DenseFeatures(rows.view(members, nodes, labelings, channels))
 
 
-class _Head(nn.Module):
-    """Eq. (4.2): what a layer contributes to the output, from the sum of its nodes' features.
+class _GINHead(nn.Module):
+    """Eq. (4.2): the contribution of a layer to the output.
 
-    The map goes before the sum, so that attributes and identities need no one-hot rows.
+    The linear map is applied before the sum over nodes, so that one-hot rows of attributes and
+    identities are not stored.
     """
 
     def __init__(self, num_members: int, in_channels: int, out_channels: int) -> None:
@@ -169,15 +200,17 @@ class _Head(nn.Module):
         self.scores = Linear(num_members, in_channels, out_channels)
 
     def forward(
-        self, x: Features, graphs: PaddedBatch
-    ) -> Float[Tensor, "members graphs labellings out_channels"]:
-        """The contribution for each graph under each labelling."""
-        total = _summed(graphs.membership(), x.through(self.scores.weight, None))
+        self, x: Features, graphs: Batch
+    ) -> Float[Tensor, "members graphs labelings out_channels"]:
+        """Compute the contribution for each graph and labeling."""
+        total = _sum(graphs.nodes.sum, x.multiply(self.scores.weight, None))
         bias = self.scores.bias
         return total if bias is None else total + bias[:, None, None]
 
 
-def _summed(pattern: InPlacePattern | PaddedMembership, x: NodeFeatures) -> Tensor:
-    members, nodes, labellings, channels = x.shape
-    flat = x.reshape(members * nodes, labellings * channels)
-    return sparse_sum(pattern, flat).view(members, -1, labellings, channels)
+def _sum(sum_rows: Callable[[Tensor], Tensor], x: NodeFeatures) -> Tensor:
+    """Apply a sum over neighbors, or over the nodes of graphs, to all labelings."""
+    members, nodes, labelings, channels = x.shape
+    # [members * nodes, labelings * channels] -> [members, nodes or graphs, labelings, channels]
+    flat = x.reshape(members * nodes, labelings * channels)
+    return sum_rows(flat).view(members, -1, labelings, channels)

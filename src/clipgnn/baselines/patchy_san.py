@@ -1,112 +1,130 @@
-"""PATCHY-SAN: neighborhoods in a canonical order, read by an ordinary convolutional network."""
+"""PATCHY-SAN: convolutions over neighborhoods in a canonical order."""
 
-import torch
+from typing import Any
+
 from torch import Tensor
 from torch.nn import functional
 
-from clipgnn.baselines.checks import check_dropout, check_integers
 from clipgnn.baselines.receptive_fields import receptive_fields
 from clipgnn.baselines.sequences import Convolution
+from clipgnn.graphs.batch import Batch
 from clipgnn.graphs.packed import PackedGraphs
-from clipgnn.graphs.padded import PaddedBatch
-from clipgnn.nn.members import Members
+from clipgnn.nn.network import Network
 from clipgnn.nn.readout import Readout
+from clipgnn.parameters import PatchySANParameters, documented
 from clipgnn.shapes import Colorings, GraphFeatures
 
 FILTERS = (16, 8)
 """Filters of the two convolutions."""
 
-KERNEL = 10
-"""Fields that a filter of the second one sees at once: a graph must have as many."""
+KERNEL_SIZE = 10
+"""Kernel size of the second convolution, and the smallest `width`."""
 
 
-class PatchySAN(Members):
-    """A convolution over the receptive fields of chosen nodes, then one over their sequence.
+@documented(PatchySANParameters)
+class PatchySAN(Network):
+    r"""A convolution over the receptive fields of selected nodes, and one over their sequence.
 
-    From Niepert, Ahmed and Kutzkov, "Learning Convolutional Neural Networks for Graphs" (ICML
-    2016), https://proceedings.mlr.press/v48/niepert16.html. Nodes are labeled by 1-dimensional
-    Weisfeiler-Lehman colors, and the `width` nodes of the largest colors are chosen (stride 1).
-    Around each, breadth-first search collects a field of `field_size` nodes, ordered by distance to
-    the root and by color, ties by a canonical labeling of the field. A filter of the first
-    convolution sees one field; a filter of the second, ten of them in a row; then come a dense
-    layer and the classes. Missing nodes are zero rows.
+    From `"Learning Convolutional Neural Networks for Graphs"
+    <https://proceedings.mlr.press/v48/niepert16.html>`_. Nodes are labeled by 1-dimensional
+    Weisfeiler-Lehman colors, and the `width` nodes with the largest colors are selected (stride 1).
+    For each, a breadth-first search collects a field of `field_size` nodes, ordered by distance to
+    the root, then by color, then by a canonical labeling of the field. With :math:`v_{i,1}, \dots,
+    v_{i,s}` the nodes of field i,
 
-    All fields are found once, when the network is made: what is kept of them is the numbers of
-    their nodes.
+    .. math::
+        a_i = \mathrm{ReLU}\Big(\sum_{j=1}^{s} W_j x_{v_{i,j}}\Big), \qquad
+        b_i = \mathrm{ReLU}\Big(\sum_{j=0}^{9} U_j a_{i+j}\Big)
 
-    Differs from the paper: colors are those of the whole graph, and refined again from the nodes'
-    attributes, so that the result does not depend on the order in which nodes are given; the paper
-    leaves both open, and which of equal nodes are cut off: here the last in the canonical labeling
-    of the graph. Canonical labelings are those of BLISS, not NAUTY. Channels for edges (the
-    paper's k = 10ᴱ) are left out, and degrees of nodes without labels come as one-hot rows. With
-    fewer than ten nodes on average, `width` is ten. The paper trains with RMSProp; here Adam trains
-    all systems.
+    followed by a dense layer on all b. Missing nodes are zero rows. The fields of a graph are
+    computed once.
 
-    Args:
-        graphs: the whole data set.
-        out_channels: channels of the output.
-        num_members: networks side by side.
-        width: nodes that are chosen from a graph, at least ten; by default the mean number of
-            nodes, as in the paper's experiments.
-        field_size: nodes of a receptive field.
-        dense_channels: units of the dense layer.
-        dropout: dropout after the dense layer.
+    Differs from the paper: colors are those of the whole graph, refined again from the attributes
+    of the nodes, so that the result does not depend on the order of the nodes. Of nodes that are
+    equal in distance and color, the last in the canonical labeling of the graph are cut off. The
+    paper specifies neither. Canonical labelings are computed by BLISS instead of NAUTY. Edge
+    channels (k = 10ᴱ in the paper) are not implemented, and degrees of nodes without labels are
+    one-hot rows. If graphs have fewer than ten nodes on average, `from_graphs` sets `width` to ten.
+    Training uses Adam instead of RMSProp.
+
+    {parameters}
 
     Raises:
-        InvalidParameterError: if a parameter has a value that it cannot have.
-        MissingDependencyError: without igraph.
+        InvalidParameterError: if a parameter has an invalid value.
+
+    Shapes:
+        - x: `[nodes, in_channels]`, or labels `[nodes]`
+        - edge_index: `[2, edges]`
+        - batch: `[nodes]`
+        - output: `[graphs, out_channels]`
     """
 
-    fields: Tensor
-    rows: Tensor
+    name = "patchy-san"
+    schema = PatchySANParameters
 
     def __init__(
         self,
-        graphs: PackedGraphs,
+        in_channels: int,
         out_channels: int,
         *,
-        num_members: int = 1,
-        width: int | None = None,
-        field_size: int = 10,
-        dense_channels: int = 128,
-        dropout: float = 0.5,
+        num_members: int = PatchySANParameters.num_members,
+        width: int = PatchySANParameters.width,
+        field_size: int = PatchySANParameters.field_size,
+        dense_channels: int = PatchySANParameters.dense_channels,
+        dropout: float = PatchySANParameters.dropout,
     ) -> None:
-        super().__init__()
-        num_nodes = graphs.x.shape[0]
-        if width is None:
-            width = max(KERNEL, round(num_nodes / len(graphs)))
-        check_integers("PATCHY-SAN", least=KERNEL, width=width)
-        check_integers(
-            "PATCHY-SAN",
-            num_members=num_members,
+        config = PatchySANParameters(
+            in_channels=in_channels,
             out_channels=out_channels,
+            num_members=num_members,
+            width=width,
             field_size=field_size,
             dense_channels=dense_channels,
-        )
-        check_dropout("PATCHY-SAN", dropout)
-        fields = receptive_fields(graphs, width, field_size)
-        # The last row of both stands for what is missing: a graph, and a node.
-        self.register_buffer(
-            "fields",
-            functional.pad(fields, (0, 0, 0, 0, 0, 1), value=num_nodes).to(graphs.device),
-            persistent=False,
-        )
-        attributes = graphs.attributes().to(torch.get_default_dtype())
-        self.register_buffer("rows", functional.pad(attributes, (0, 0, 0, 1)), persistent=False)
-        self.first = Convolution(num_members, field_size * graphs.in_channels, FILTERS[0])
-        self.second = Convolution(num_members, FILTERS[0], FILTERS[1], kernel=KERNEL)
-        self.dense = Readout(
-            num_members,
-            (width - KERNEL + 1) * FILTERS[1],
-            dense_channels,
-            out_channels,
-            activation="relu",
-            norm=None,
             dropout=dropout,
         )
+        super().__init__(config)
+        self.config: PatchySANParameters = config
+        field_channels = config.field_size * config.in_channels
+        self.first = Convolution(config.num_members, field_channels, FILTERS[0])
+        self.second = Convolution(
+            config.num_members, FILTERS[0], FILTERS[1], kernel_size=KERNEL_SIZE
+        )
+        self.dense = Readout(
+            config.num_members,
+            (config.width - KERNEL_SIZE + 1) * FILTERS[1],
+            config.dense_channels,
+            config.out_channels,
+            activation="relu",
+            norm=None,
+            dropout=config.dropout,
+        )
 
-    def classify(self, graphs: PaddedBatch, colorings: Colorings | None) -> GraphFeatures:
-        """The output for each graph of each member's own batch; see `Members`."""
-        nodes = self.fields[graphs.number]
-        sequence = self.second(self.first(self.rows[nodes].flatten(3)))
-        return self.dense(sequence.flatten(2))
+    @classmethod
+    def parameters_from_graphs(
+        cls, graphs: PackedGraphs, parameters: dict[str, Any]
+    ) -> dict[str, Any]:
+        """Compute `width`, the mean number of nodes, as in the experiments of the paper."""
+        return {"width": max(KERNEL_SIZE, round(graphs.x.shape[0] / len(graphs)))}
+
+    def prepare(self, graphs: PackedGraphs) -> tuple[Tensor, ...]:
+        """Compute the fields, `[graphs + 1, width, field_size]`, and the attributes of all nodes.
+
+        The last row of both is padding.
+
+        Raises:
+            MissingDependencyError: if igraph is not installed.
+        """
+        fields = receptive_fields(graphs, self.config.width, self.config.field_size)
+        padding = graphs.x.shape[0]
+        fields = functional.pad(fields, (0, 0, 0, 0, 0, 1), value=padding).to(graphs.device)
+        attributes = graphs.attributes().to(self.first.linear.weight.dtype)
+        return fields, functional.pad(attributes, (0, 0, 0, 1))
+
+    def forward_batch(self, batch: Batch, colorings: Colorings | None) -> GraphFeatures:
+        """Compute the output for each graph of each member; see `Network`."""
+        fields, attributes = batch.prepared
+        # [members, graphs, width, field_size, in_channels]
+        # -> [members, graphs, width, field_size * in_channels]
+        rows = attributes[fields[batch.graph_ids]].flatten(3)
+        # [members, graphs, windows, filters] -> [members, graphs, windows * filters]
+        return self.dense(self.second(self.first(rows)).flatten(2))

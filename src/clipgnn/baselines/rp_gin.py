@@ -1,86 +1,96 @@
 """RP-GIN: relational pooling over GIN."""
 
-from clipgnn.baselines.checks import check_dropout, check_integers
 from clipgnn.baselines.gin import IsomorphismNetwork
+from clipgnn.coloring.random import Permutations
 from clipgnn.errors import InvalidParameterError
-from clipgnn.graphs.packed import PackedGraphs
-from clipgnn.graphs.padded import PaddedBatch
-from clipgnn.nn.members import Members
+from clipgnn.graphs.batch import Batch
+from clipgnn.nn.network import Network
+from clipgnn.parameters import RPGINParameters, documented
 from clipgnn.shapes import Colorings, GraphFeatures
 
 
-class RPGIN(Members):
+@documented(RPGINParameters)
+class RPGIN(Network):
     r"""Relational pooling over GIN.
 
     From `"Relational pooling for graph representations" <https://arxiv.org/abs/1903.02541>`_,
-    Eqs. (2) and (3): the mean over permutations π of GIN on a graph whose node i also has the
-    one-hot identity π(i) modulo m. The mean over all permutations is invariant; it is approximated
-    by one random permutation in every step of training (its π-SGD) and by k in evaluation.
+    Eqs. (2) and (3):
 
-    Differs from its paper: the mean is one of scores before the softmax, in evaluation too.
+    .. math::
+        f(G) = \frac{1}{k} \sum_{j=1}^{k} \mathrm{GIN}\big(A, [X, \,
+        \mathrm{onehot}(\pi_j(i) \bmod m)]\big)
 
-    Args:
-        graphs: the data set.
-        out_channels: channels of the output, such as classes.
-        num_members: networks side by side.
-        hidden_channels: units of every layer.
-        num_layers: rounds of message passing.
-        num_identities: m, the width of the one-hot identities.
-        num_permutations: k, permutations averaged in evaluation.
-        dropout: dropout of each layer's contribution to the output.
+    the mean over permutations π of GIN on a graph whose node i also has the one-hot identity π(i)
+    modulo m. The mean over all permutations is invariant. It is approximated by one random
+    permutation in every training step (π-SGD in the paper) and by k permutations in evaluation.
+    Weights of edges are factors in the sums over neighbors.
+
+    Differs from the paper: outputs before the softmax are averaged, also in evaluation.
+
+    {parameters}
 
     Raises:
-        InvalidParameterError: if a parameter has a value it cannot have.
+        InvalidParameterError: if a parameter has an invalid value.
+
+    Shapes:
+        - x: `[nodes, in_channels]`, or labels `[nodes]`
+        - edge_index: `[2, edges]`
+        - batch: `[nodes]`
+        - colorings: `[permutations, nodes]`, positions of the nodes of each graph, from 0
+        - output: `[graphs, out_channels]`
     """
+
+    name = "rp-gin"
+    schema = RPGINParameters
+    reads_edge_weights = True
 
     def __init__(
         self,
-        graphs: PackedGraphs,
+        in_channels: int,
         out_channels: int,
         *,
-        num_members: int = 1,
-        hidden_channels: int = 16,
-        num_layers: int = 4,
-        num_identities: int = 10,
-        num_permutations: int = 16,
-        dropout: float = 0.0,
+        num_members: int = RPGINParameters.num_members,
+        hidden_channels: int = RPGINParameters.hidden_channels,
+        num_layers: int = RPGINParameters.num_layers,
+        num_identities: int = RPGINParameters.num_identities,
+        num_permutations: int = RPGINParameters.num_permutations,
+        dropout: float = RPGINParameters.dropout,
     ) -> None:
-        super().__init__()
-        check_integers(
-            "RP-GIN",
+        config = RPGINParameters(
+            in_channels=in_channels,
+            out_channels=out_channels,
+            num_members=num_members,
             hidden_channels=hidden_channels,
             num_layers=num_layers,
             num_identities=num_identities,
             num_permutations=num_permutations,
-        )
-        check_dropout("RP-GIN", dropout)
-        self.num_identities = num_identities
-        self.num_permutations = num_permutations
-        self.network = IsomorphismNetwork(
-            num_members,
-            graphs.in_channels,
-            hidden_channels,
-            out_channels,
-            num_layers=num_layers,
-            num_identities=num_identities,
             dropout=dropout,
+        )
+        super().__init__(config, Permutations())
+        self.config: RPGINParameters = config
+        self.network = IsomorphismNetwork(
+            config.num_members,
+            config.in_channels,
+            config.hidden_channels,
+            config.out_channels,
+            num_layers=config.num_layers,
+            num_identities=config.num_identities,
+            dropout=config.dropout,
             learn_epsilon=False,
         )
 
-    def colorings_wanted(self, *, training: bool) -> int:
+    def num_colorings_for(self, *, training: bool) -> int:
         """One permutation in training, k in evaluation."""
-        return 1 if training else self.num_permutations
+        return 1 if training else self.config.num_permutations
 
-    def classify(self, graphs: PaddedBatch, colorings: Colorings | None) -> GraphFeatures:
-        """The output for each graph of each member's own batch.
-
-        Args:
-            graphs: a batch for each member.
-            colorings: `[permutations, nodes]`, the places of a graph's nodes from 0 on, permuted.
+    def forward_batch(self, batch: Batch, colorings: Colorings | None) -> GraphFeatures:
+        """Compute the output for each graph of each member; see `Network`.
 
         Raises:
-            InvalidParameterError: without permutations.
+            InvalidParameterError: if there are no permutations.
         """
         if colorings is None:
-            raise InvalidParameterError("RP-GIN needs a permutation of every graph. Got none.")
-        return self.network(graphs, colorings % self.num_identities).mean(2)
+            raise InvalidParameterError(
+                "RP-GIN needs a permutation of every graph. Got none. Pass colorings."
+            )
+        return self.network(batch, colorings % self.config.num_identities).mean(2)

@@ -1,4 +1,4 @@
-"""Kernels between graphs, and the support vector machine that learns from them."""
+"""The interface of graph kernels, and a support vector machine on them."""
 
 import warnings
 from abc import ABC, abstractmethod
@@ -9,28 +9,29 @@ from numpy.typing import NDArray
 
 from clipgnn.errors import InvalidParameterError
 from clipgnn.graphs.packed import PackedGraphs
+from clipgnn.parameters import Parameters, SVMParameters
 
-MOST_STEPS = 1_000_000
-"""Steps after which the solver is stopped: seconds on a thousand graphs. Without an end, a large C
-on a kernel that does not separate the classes can run for hours."""
+MAX_STEPS = 1_000_000
+"""Largest number of solver steps, which takes seconds on a thousand graphs. Without a limit, the
+solver can run for hours with a large C and a kernel that does not separate the classes."""
 
-Numbers = NDArray[np.int64]
+Indices = NDArray[np.int64]
 
 
-class Kernel(ABC):
-    """A kernel between graphs: frozen dataclasses, whose fields are its parameters."""
+class Kernel(Parameters, ABC):
+    """A kernel between graphs. Subclasses are frozen dataclasses of their parameters."""
 
     @abstractmethod
     def gram(self, graphs: PackedGraphs) -> NDArray[np.float64]:
-        """The kernel between every two graphs, `[graphs, graphs]`, symmetric."""
+        """Kernel between every two graphs, `[graphs, graphs]`, symmetric."""
 
 
 @dataclass(frozen=True)
 class Scores:
-    """What a support vector machine does on one split.
+    """Scores of a support vector machine on one split.
 
     Attributes:
-        train_error: share of the training graphs that it gets wrong.
+        train_error: share of the training graphs that are misclassified.
         test: accuracy on the test graphs.
         validation: accuracy on the validation graphs; None if there are none.
     """
@@ -42,58 +43,54 @@ class Scores:
 
 def fit_svm(
     gram: NDArray[np.float64],
-    y: Numbers,
-    train: Numbers,
-    test: Numbers,
-    validation: Numbers,
-    C: float = 1.0,
+    y: Indices,
+    train: Indices,
+    test: Indices,
+    validation: Indices,
+    C: float = SVMParameters.C,
 ) -> Scores:
     """Fit scikit-learn's SVC to the training graphs of one split.
 
-    More than two classes are told apart two by two. The solver stops after `MOST_STEPS` steps; then
-    the scores are those of what it has reached, and a RuntimeWarning says so.
+    More than two classes are classified one against one. The solver stops after `MAX_STEPS` steps
+    with a RuntimeWarning; the scores are then those of an approximate solution.
 
     Args:
         gram: the kernel between all graphs of the data set.
         y: their classes.
-        train: numbers of the graphs to learn from.
-        test: numbers of the graphs to be tested on.
-        validation: numbers of the graphs to choose by; may be empty.
-        C: weight of the errors on training graphs against the margin; positive.
+        train: indices of the training graphs.
+        test: indices of the test graphs.
+        validation: indices of the validation graphs; may be empty.
+        C: weight of training errors relative to the margin.
 
     Raises:
-        InvalidParameterError: if C is not positive, a part is empty, or the training graphs are all
-            of one class.
+        InvalidParameterError: if C is not positive, there are no test graphs, or training graphs
+            have fewer than two classes.
     """
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.svm import SVC
 
-    if isinstance(C, bool) or not isinstance(C, int | float) or not 0 < C < np.inf:
-        raise InvalidParameterError(
-            "The 'C' parameter of a support vector machine must be a positive number. "
-            f"Got {C!r} instead."
-        )
+    C = SVMParameters.check("C", C)
     if np.unique(y[train]).size < 2 or test.size == 0:
         raise InvalidParameterError(
             "A split must have training graphs of at least two classes and one graph to test on. "
             f"Got {train.size} training graphs of {np.unique(y[train]).size} classes and "
             f"{test.size} test graphs."
         )
-    machine = SVC(kernel="precomputed", C=C, max_iter=MOST_STEPS)
+    machine = SVC(kernel="precomputed", C=C, max_iter=MAX_STEPS)
     with warnings.catch_warnings():
-        # Its advice, to scale the data, is not for precomputed kernels.
+        # The warning recommends scaling the data, which does not apply to precomputed kernels.
         warnings.simplefilter("ignore", ConvergenceWarning)
         machine.fit(gram[np.ix_(train, train)], y[train])
     if machine.fit_status_ != 0:
         warnings.warn(
             f"A support vector machine with C={C:g} on {train.size} graphs was stopped after "
-            f"{MOST_STEPS} steps; its scores are those of what it had reached. A smaller C or a "
-            "normalized kernel ends sooner.",
+            f"{MAX_STEPS} steps; its scores are those of an approximate solution. Use a smaller C "
+            "or a normalized kernel.",
             RuntimeWarning,
             stacklevel=2,
         )
 
-    def accuracy(part: Numbers) -> float:
+    def accuracy(part: Indices) -> float:
         return float(np.mean(machine.predict(gram[np.ix_(part, train)]) == y[part]))
 
     return Scores(

@@ -1,60 +1,50 @@
 """The Weisfeiler-Lehman subtree kernel."""
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from clipgnn.baselines.checks import check_integers
 from clipgnn.baselines.svm import Kernel
 from clipgnn.coloring.groups import color_groups
-from clipgnn.errors import InvalidGraphError, InvalidParameterError, MissingDependencyError
+from clipgnn.errors import InvalidGraphError, MissingDependencyError
 from clipgnn.graphs.packed import PackedGraphs
+from clipgnn.parameters import WLParameters, documented
 
 
-@dataclass(frozen=True)
-class WL(Kernel):
-    """The Weisfeiler-Lehman subtree kernel, computed by GraKeL.
+@documented()
+class WL(WLParameters, Kernel):
+    r"""The Weisfeiler-Lehman subtree kernel, computed by GraKeL.
 
-    Shervashidze et al., "Weisfeiler-Lehman Graph Kernels",
-    https://jmlr.org/papers/v12/shervashidze11a.html, the subtree kernel. Nodes begin with
-    their labels. In each of h refinements a node's new label stands for its label and the
-    sorted labels of its neighbors. The kernel between two graphs is the sum, over the first labels
-    and all refinements, of how often each label occurs in the one times how often in the other.
+    From `"Weisfeiler-Lehman graph kernels"
+    <https://jmlr.org/papers/v12/shervashidze11a.html>`_. The initial label :math:`l_0(v)` of a node
+    is its attribute. Each of the h refinements maps the label of a node and the multiset of the
+    labels of its neighbors to a new label. With :math:`c_i(G, l)` the number of nodes of G with the
+    label l after i refinements,
 
-    Integer labels are taken as they are; graphs without labels have one for all nodes. Float
-    attributes are labels too: rows that are identical are one label. Attributes that never repeat
-    would tell every node from every other, and are refused.
+    .. math::
+        l_{i+1}(v) = \mathrm{id}\big(l_i(v), \{\!\{ l_i(u) : u \in N(v) \}\!\}\big), \qquad
+        k(G, H) = \sum_{i=0}^{h} \sum_l c_i(G, l)\, c_i(H, l).
 
-    Differs from the paper: the kernel is divided by its value between each graph and itself,
-    k(G, H) / √(k(G, G) k(H, H)), unless `normalize` is false. Without it graphs of many nodes have
-    the largest values, and support vector machines with a large C take very long.
+    Integer attributes are labels. Graphs without attributes have one label for all nodes. Nodes
+    with identical float attributes have the same label. Float attributes that are all distinct
+    raise an error, because no two graphs would share a label.
 
-    Args:
-        height: refinements h; 0 counts the labels of the nodes.
-        normalize: whether every graph has a kernel of 1 with itself.
+    Differs from the paper: the kernel is divided by :math:`\sqrt{k(G, G)\, k(H, H)}` unless
+    `normalize` is false. Without normalization the values grow with the size of the graphs, and
+    support vector machines with a large C converge slowly.
+
+    {parameters}
 
     Raises:
-        InvalidParameterError: if a parameter is not of its kind.
+        InvalidParameterError: if a parameter has an invalid value.
     """
 
-    height: int = 5
-    normalize: bool = True
-
-    def __post_init__(self) -> None:
-        check_integers("WL", least=0, height=self.height)
-        if not isinstance(self.normalize, bool):
-            raise InvalidParameterError(
-                "The 'normalize' parameter of WL must be true or false. "
-                f"Got {self.normalize!r} instead."
-            )
-
     def gram(self, graphs: PackedGraphs) -> NDArray[np.float64]:
-        """The kernel between every two graphs; a graph without nodes has 0 with all.
+        """Kernel between every two graphs, `[graphs, graphs]`; 0 for graphs without nodes.
 
         Args:
-            graphs: undirected graphs; parallel edges count once.
+            graphs: undirected graphs. Duplicate edges count once.
 
         Raises:
             InvalidGraphError: if no two nodes have the same float attributes.
@@ -64,15 +54,15 @@ class WL(Kernel):
             from grakel.kernels import VertexHistogram, WeisfeilerLehman
         except ImportError as error:
             raise MissingDependencyError(
-                "The kernel WL needs GraKeL, which is not installed: pip install "
+                "The kernel WL requires GraKeL. It is not installed. Use pip install "
                 "'clipgnn[baselines]'."
             ) from error
         if self.height == 0:
-            # GraKeL's n_iter counts refinements, and it wants at least one.
+            # GraKeL's n_iter counts refinements and must be at least 1.
             kernel = VertexHistogram(normalize=self.normalize)
         else:
             kernel = WeisfeilerLehman(
-                n_iter=int(self.height),
+                n_iter=self.height,
                 normalize=self.normalize,
                 base_graph_kernel=(VertexHistogram, {"sparse": True}),
             )
@@ -83,16 +73,16 @@ class WL(Kernel):
 
 
 def _for_grakel(graphs: PackedGraphs, present: NDArray[np.int64]) -> list[list[Any]]:
-    """Neighbors of each node and labels of the nodes, as dictionaries, of the graphs present."""
+    """Convert graphs to the input of GraKeL: neighbors and labels of the nodes as dictionaries."""
     labels = color_groups(graphs.x).tolist()
     if graphs.x.dim() > 1 and len(graphs) > 1 and max(labels) + 1 == len(labels):
         raise InvalidGraphError(
-            "The kernel WL compares labels, and nodes must share some: rows of identical "
-            f"attributes are one label. Got {len(labels)} nodes with as many different rows; round "
-            "the attributes, or leave them out."
+            "The kernel WL needs nodes with identical attributes, which it uses as labels. "
+            f"Got {len(labels)} nodes whose attributes are all distinct. Remove or round the "
+            "attributes."
         )
     pointers = graphs.node_pointers.cpu().numpy()
-    target = graphs.edges_through[1].cpu().numpy()
+    target = graphs.global_edge_index[1].cpu().numpy()
     ends = np.cumsum(np.bincount(target, minlength=len(labels))).tolist()
     begins = [0, *ends[:-1]]
     neighbors = graphs.edge_index[0].cpu().numpy()[np.argsort(target, kind="stable")].tolist()

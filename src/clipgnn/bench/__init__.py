@@ -1,1 +1,1 @@
-"""How fast it is: against PyTorch Geometric in one run, and as k, E and T grow."""
+"""Benchmarks: speed compared with PyTorch Geometric, and growth of cost with k, E and T."""

@@ -1,8 +1,8 @@
-"""k-CLIP as one would write it in PyTorch Geometric, to measure against.
+"""k-CLIP implemented with PyTorch Geometric, as a peer for speed comparisons.
 
-The same network as ours, with the field's usual means: `MessagePassing` layers, a `DataLoader`,
-every graph repeated k times in the batch, colors as one-hot columns, `BatchNorm1d`. Colorings are
-drawn for the whole batch at once: a loop over graphs would only make the peer slower.
+The same network as `clipgnn.CLIP`, in the usual style of PyG: `MessagePassing` layers, a
+`DataLoader`, every graph repeated k times in the batch, colors as one-hot columns, `BatchNorm1d`.
+Colorings are drawn for the whole batch at once, because a loop over graphs would be slower.
 """
 
 from collections.abc import Sequence
@@ -27,7 +27,7 @@ def _mlp(in_channels: int, hidden: int, out_channels: int) -> nn.Sequential:
 
 
 class PeerLayer(MessagePassing):  # type: ignore[misc]
-    """Eq. (9) by PyG's message passing."""
+    """Layer of Eq. (9) with PyG's message passing."""
 
     def __init__(self, in_channels: int, hidden: int) -> None:
         super().__init__(aggr="add")
@@ -35,13 +35,13 @@ class PeerLayer(MessagePassing):  # type: ignore[misc]
         self.psi = _mlp(in_channels + hidden, hidden, hidden)
 
     def forward(self, x: Tensor, edge_index: Tensor) -> Tensor:
-        """ψ of a node and the sum of φ over its neighbors."""
+        """Apply ψ to a node and the sum of φ over its neighbors."""
         received = self.propagate(edge_index, x=self.phi(x))
         return self.psi(torch.cat([x, received], dim=1))
 
 
 class PeerCLIP(nn.Module):
-    """k-CLIP on a batch in which every graph stands k times."""
+    """k-CLIP on a batch in which every graph is repeated k times."""
 
     def __init__(
         self,
@@ -61,7 +61,7 @@ class PeerCLIP(nn.Module):
         self.readout = _mlp(hidden, hidden, out_channels)
 
     def forward(self, batch: Batch) -> Tensor:
-        """The output for each graph."""
+        """Return the output for each graph, `[graphs, classes]`."""
         k, nodes, graphs = self.num_colorings, batch.num_nodes, batch.num_graphs
         copy = torch.arange(k, device=batch.x.device)
         edge_index = (batch.edge_index[:, None] + nodes * copy[:, None]).flatten(1)
@@ -85,14 +85,14 @@ class PeerCLIP(nn.Module):
 
 
 class Peer:
-    """One fold of cross-validation, trained and tested epoch by epoch.
+    """Training of one fold of cross-validation, epoch by epoch.
 
     Args:
-        graphs: graphs of PyG.
-        train: numbers of the graphs to learn from.
-        test: numbers of the graphs to be tested on.
+        graphs: graphs as `Data` objects.
+        train: numbers of the training graphs.
+        test: numbers of the test graphs.
         model: the network, on its device.
-        batch_size: graphs a step.
+        batch_size: number of graphs of a batch.
     """
 
     def __init__(
@@ -112,7 +112,7 @@ class Peer:
         self.test_loader = DataLoader(held_out, batch_size=batch_size)
 
     def epoch(self) -> float:
-        """Train an epoch and test; the accuracy."""
+        """Train for an epoch and return the test accuracy."""
         self.model.train()
         for batch in self.train_loader:
             batch = batch.to(self.device)
@@ -120,11 +120,11 @@ class Peer:
             functional.cross_entropy(self.model(batch), batch.y).backward()
             self.optimizer.step()
         self.model.eval()
-        right = torch.zeros((), device=self.device)
+        correct = torch.zeros((), device=self.device)
         total = 0
         with torch.no_grad():
             for batch in self.test_loader:
                 batch = batch.to(self.device)
-                right += (self.model(batch).argmax(1) == batch.y).sum()
+                correct += (self.model(batch).argmax(1) == batch.y).sum()
                 total += batch.num_graphs
-        return float(right) / total
+        return float(correct) / total

@@ -1,9 +1,9 @@
-"""Cross-validation against PyTorch Geometric, both measured in one run.
+"""Speed of cross-validation compared with PyTorch Geometric, both measured in one run.
 
-The measure is fold-epochs a second: a pass over nine folds and a test on the tenth. The peer runs
-as a user runs it, one fold after the other with all cores (or the GPU). Ours runs as our executors
-run it: on the CPU a process of one thread for each core, a fold each; on a GPU all ten folds at
-once. The two take turns, and the median of the rounds is kept.
+The unit is fold-epochs per second: training on nine folds and evaluation on the tenth. The peer
+runs one fold after the other with all cores (or the GPU), as users run it. clipgnn runs as its
+executors do: on the CPU one process of one thread per core, with one fold each; on a GPU all ten
+folds at once. Both are measured in each round, and the median over the rounds is used.
 """
 
 import itertools
@@ -19,15 +19,15 @@ from typing import Any
 import torch
 
 from clipgnn.bench.peer import Peer, PeerCLIP
-from clipgnn.coloring.groups import Partition
+from clipgnn.coloring.groups import Partition, color_groups
 from clipgnn.datasets.folds import stratified_folds
 from clipgnn.datasets.registry import load_dataset
 from clipgnn.graphs.packed import PackedGraphs
+from clipgnn.parameters import Recipe
 from clipgnn.training.capture import Captured
 from clipgnn.training.engine import Engine
 from clipgnn.training.loop import Eager
-from clipgnn.training.models import ModelSpec, groups_of
-from clipgnn.training.recipe import Recipe
+from clipgnn.training.models import ModelSpec, new_members
 from clipgnn.training.splits import Split
 
 BATCH_SIZE = 32
@@ -35,14 +35,14 @@ BATCH_SIZE = 32
 
 @dataclass(frozen=True)
 class Setting:
-    """What is measured.
+    """Setting of a measurement.
 
     Attributes:
         dataset: name of the data set.
-        num_colorings: k.
-        num_layers: T.
-        hidden_channels: units of every layer.
-        epochs: epochs of a whole training, for the total time on a GPU.
+        num_colorings: number of colorings k.
+        num_layers: number of layers T.
+        hidden_channels: number of units of every layer.
+        epochs: number of epochs of a training run, for the total time on a GPU.
     """
 
     dataset: str
@@ -52,7 +52,7 @@ class Setting:
     epochs: int = 350
 
     def spec(self) -> ModelSpec:
-        """The model of this setting."""
+        """Return the model of this setting."""
         return ModelSpec(
             "clip",
             {
@@ -65,13 +65,13 @@ class Setting:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Fold-epochs a second of both sides, by round.
+    """Fold-epochs per second of clipgnn and the peer, by round.
 
     Attributes:
-        setting: what was measured.
-        ours: of clipgnn.
-        peer: of PyTorch Geometric.
-        compile_seconds: time before the first step of ours, apart.
+        setting: the setting.
+        ours: fold-epochs per second of clipgnn.
+        peer: fold-epochs per second of PyTorch Geometric.
+        compile_seconds: time of compilation of clipgnn, which is not part of `ours`.
     """
 
     setting: Setting
@@ -81,14 +81,14 @@ class Comparison:
 
     @property
     def ratio(self) -> float:
-        """How many times as fast ours is, by medians."""
+        """Ratio of the medians."""
         return statistics.median(self.ours) / statistics.median(self.peer)
 
 
 def compare_on_cpu(
     setting: Setting, *, root: Path | None, rounds: int, seconds: float, workers: int
 ) -> Comparison:
-    """Ours in processes of one thread against the peer with as many threads."""
+    """Compare clipgnn in `workers` processes of one thread with the peer in `workers` threads."""
     ours, peer = [], []
     for _ in range(rounds):
         ours.append(sum(_in_processes(_our_fold, workers, [(setting, root, seconds)] * workers)))
@@ -99,12 +99,12 @@ def compare_on_cpu(
 def compare_on_gpu(
     setting: Setting, *, root: Path | None, rounds: int, seconds: float, deterministic: bool
 ) -> Comparison:
-    """All ten folds at once against the peer, one fold after the other."""
+    """Compare all ten folds at once with the peer, which trains one fold after the other."""
     graphs = load_dataset(setting.dataset, root=root)
     splits = splits_of(graphs)
     device = torch.device("cuda")
     recipe = Recipe(epochs=setting.epochs, batch_size=BATCH_SIZE)
-    engine = Engine(graphs, setting.spec(), recipe, splits, range(len(splits)), device)
+    engine = engine_for(setting.spec(), graphs, recipe, splits, device)
     captured = Captured(engine, deterministic=deterministic)
     peer = _peer(graphs, splits[0], setting, device)
     our_epoch = epochs_of(captured)
@@ -121,7 +121,7 @@ def _our_fold(task: tuple[Setting, Path | None, float]) -> float:
     graphs = load_dataset(setting.dataset, root=root)
     recipe = Recipe(epochs=setting.epochs, batch_size=BATCH_SIZE)
     device = torch.device("cpu")
-    engine = Engine(graphs, setting.spec(), recipe, splits_of(graphs)[:1], [0], device)
+    engine = engine_for(setting.spec(), graphs, recipe, splits_of(graphs)[:1], device)
     return rate_of(epochs_of(Eager(engine)), seconds)
 
 
@@ -134,7 +134,8 @@ def _peer_fold(task: tuple[Setting, Path | None, float, int]) -> float:
 
 
 def _peer(graphs: PackedGraphs, split: Split, setting: Setting, device: torch.device) -> Peer:
-    largest = int(Partition.of(groups_of(graphs), graphs.graph_of_node).sizes.max())
+    groups = color_groups(graphs.x, graphs.graph_of_node)
+    largest = int(Partition.of(groups, graphs.graph_of_node).sizes.max())
     torch.manual_seed(0)
     model = PeerCLIP(
         graphs.in_channels,
@@ -147,13 +148,26 @@ def _peer(graphs: PackedGraphs, split: Split, setting: Setting, device: torch.de
     return Peer(graphs.to_data_list(), split.train, split.test, model, BATCH_SIZE)
 
 
+def engine_for(
+    spec: ModelSpec,
+    graphs: PackedGraphs,
+    recipe: Recipe,
+    splits: Sequence[Split],
+    device: torch.device,
+) -> Engine:
+    """An engine with a member for each split, with seeds 0, 1, 2 and so on."""
+    seeds = range(len(splits))
+    network = new_members(spec, graphs, recipe, seeds)
+    return Engine(graphs, network, recipe, splits, seeds, device)
+
+
 def splits_of(graphs: PackedGraphs) -> list[Split]:
-    """The ten folds of the GIN protocol."""
-    return [Split(train, test) for train, test in stratified_folds(graphs.y)]
+    """Return the ten folds of the GIN protocol."""
+    return [Split(train, test) for train, test in stratified_folds(graphs.targets)]
 
 
 def epochs_of(program: Captured | Eager) -> Callable[[], None]:
-    """What trains an epoch and tests, and the next one when it is called again."""
+    """Return a function that trains and evaluates the next epoch each time it is called."""
     engine = program.engine
     numbers = itertools.cycle(range(engine.recipe.epochs))
 
@@ -168,7 +182,7 @@ def epochs_of(program: Captured | Eager) -> Callable[[], None]:
 
 
 def rate_of(epoch: Callable[[], object], seconds: float, *, synchronize: bool = False) -> float:
-    """Epochs per second, over at least this many seconds, after one to warm up."""
+    """Return the epochs per second over at least this time, after one warm-up epoch."""
     epoch()
     done = 0
     if synchronize:

@@ -1,4 +1,4 @@
-"""Ten folds at once against one fold after the other, for every network."""
+"""Speed of ten folds at once compared with one fold after the other, for every network."""
 
 import statistics
 from collections.abc import Callable, Sequence
@@ -7,39 +7,40 @@ from pathlib import Path
 
 import torch
 
-from clipgnn.bench.speed import BATCH_SIZE, epochs_of, rate_of, splits_of
+from clipgnn.bench.speed import BATCH_SIZE, engine_for, epochs_of, rate_of, splits_of
 from clipgnn.datasets.registry import load_dataset
 from clipgnn.errors import ClipGNNError
 from clipgnn.graphs.packed import PackedGraphs
+from clipgnn.parameters import MODELS, Recipe
 from clipgnn.training.capture import Captured
-from clipgnn.training.engine import Engine, num_steps
+from clipgnn.training.engine import num_steps
 from clipgnn.training.loop import Eager
-from clipgnn.training.models import NETWORKS, ModelSpec
-from clipgnn.training.recipe import Recipe
+from clipgnn.training.models import ModelSpec
 from clipgnn.training.splits import Split
 
 
 @dataclass(frozen=True)
 class Folds:
-    """Fold-epochs a second of one network.
+    """Fold-epochs per second of one network.
 
     Attributes:
-        network: its name.
-        together: all folds with as many steps an epoch, usually ten, as one computation.
-        alone: one fold by itself.
-        refusal: why it cannot serve the data set; then there are no rates.
+        network: name of the network.
+        together: rate of all folds with the same number of steps per epoch, usually ten, as one
+            computation.
+        alone: rate of a single fold.
+        skipped: reason why the network does not support the data set, without rates; or empty.
     """
 
     network: str
     together: float = 0.0
     alone: float = 0.0
-    refusal: str = ""
+    skipped: str = ""
 
 
 def compare_folds(
     dataset: str, device: str, *, root: Path | None, rounds: int, seconds: float
 ) -> list[Folds]:
-    """Every network with its default parameters, both ways in turn, medians of the rounds."""
+    """Compare both for every network with default parameters, by medians over the rounds."""
     graphs = load_dataset(dataset, root=root)
     folds = splits_of(graphs)
     steps = num_steps(folds[0], BATCH_SIZE)
@@ -47,7 +48,8 @@ def compare_folds(
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
-        return [_compare(name, graphs, splits, device, rounds, seconds) for name in NETWORKS]
+        networks = [name for name, model in MODELS.items() if model.trained]
+        return [_compare(name, graphs, splits, device, rounds, seconds) for name in networks]
     finally:
         torch.set_num_threads(threads)
 
@@ -64,7 +66,7 @@ def _compare(
         together = _epoch(name, graphs, splits, device)
         alone = _epoch(name, graphs, splits[:1], device)
     except ClipGNNError as error:
-        return Folds(name, refusal=str(error))
+        return Folds(name, skipped=str(error))
     synchronize = device != "cpu"
     rates: tuple[list[float], list[float]] = ([], [])
     for _ in range(rounds):
@@ -77,7 +79,5 @@ def _epoch(
     name: str, graphs: PackedGraphs, splits: Sequence[Split], device: str
 ) -> Callable[[], None]:
     recipe = Recipe(batch_size=BATCH_SIZE)
-    engine = Engine(
-        graphs, ModelSpec(name), recipe, splits, range(len(splits)), torch.device(device)
-    )
+    engine = engine_for(ModelSpec(name), graphs, recipe, splits, torch.device(device))
     return epochs_of(Eager(engine) if device == "cpu" else Captured(engine))

@@ -4,8 +4,11 @@ from clipgnn.coloring.count import log_num_colorings, num_colorings
 from clipgnn.coloring.enumerate import all_colorings
 from clipgnn.coloring.groups import color_groups
 from clipgnn.coloring.sample import sample_colorings
+from clipgnn.coloring.schemes import Sampler, Scheme
 
 __all__ = [
+    "Sampler",
+    "Scheme",
     "all_colorings",
     "color_groups",
     "log_num_colorings",

@@ -1,4 +1,4 @@
-"""How many colorings a graph has: Eq. (6), the product of |V_k|! over its groups."""
+"""Number of colorings of a graph: Eq. (6), the product of |V_k|! over its groups."""
 
 from torch import Tensor
 
@@ -6,7 +6,7 @@ from clipgnn.coloring.groups import Partition
 
 
 def num_colorings(groups: Tensor, batch: Tensor | None = None) -> list[int]:
-    r"""The number of colorings of each graph, exactly: Eq. (6), :math:`\prod_k |V_k|!`.
+    r"""Exact number of colorings of each graph: Eq. (6), :math:`\prod_k |V_k|!`.
 
     Args:
         groups: group of each node, as `color_groups` returns.
@@ -24,7 +24,7 @@ def num_colorings(groups: Tensor, batch: Tensor | None = None) -> list[int]:
 
 
 def log_num_colorings(groups: Tensor, batch: Tensor | None = None) -> Tensor:
-    """Natural logarithm of `num_colorings`, for graphs whose count has no use in digits.
+    """Natural logarithm of the number of colorings of each graph, which can be very large.
 
     Args:
         groups: group of each node, as `color_groups` returns.

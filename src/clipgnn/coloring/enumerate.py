@@ -1,8 +1,9 @@
-"""Every coloring of a graph, by number: the colorings of ∞-CLIP.
+"""Enumeration of all colorings of a graph, the colorings of ∞-CLIP.
 
-The nodes of a group are inserted one after the other: the node at position p may take any of the
-p + 1 places among those before it. These choices are the digits of the coloring's number, in a
-mixed radix that runs over all nodes of a graph, so that numbers 0..N-1 are its N colorings.
+A permutation of a group is built by inserting its nodes one after the other: the node at position p
+has p + 1 possible ranks among the nodes before it and itself. These choices are the digits of the
+number of a coloring, in a mixed radix over all nodes of the graph, so that the N colorings of a
+graph have the numbers 0..N-1.
 """
 
 import math
@@ -14,22 +15,22 @@ from torch import Tensor
 from clipgnn.coloring.groups import Partition
 from clipgnn.errors import InvalidParameterError, TooManyColoringsError, shown
 
-MAX_ENUMERATED = 10_000_000
-"""More colorings than this are not enumerated: 10! is, 11! is not."""
+MAX_ENUMERATED_COLORINGS = 10_000_000
+"""Largest number of colorings of a graph that are enumerated, between 10! and 11!."""
 
 
 def all_colorings(groups: Tensor, chunk_size: int = 4096) -> Iterator[Tensor]:
-    """Every coloring of one graph exactly once, Eq. (4), streamed in chunks.
+    """Yield every coloring of one graph exactly once, Eq. (4), in chunks.
 
     Args:
         groups: group of each node, as `color_groups` returns.
-        chunk_size: colorings to hold at a time.
+        chunk_size: largest number of colorings of a chunk.
 
     Yields:
         `[at most chunk_size, nodes]`; a group of s nodes has the colors 0..s-1.
 
     Raises:
-        TooManyColoringsError: if there are more than `MAX_ENUMERATED`.
+        TooManyColoringsError: if there are more than `MAX_ENUMERATED_COLORINGS`.
 
     Example:
         >>> for chunk in all_colorings(torch.tensor([0, 0, 1])):
@@ -49,34 +50,35 @@ def all_colorings(groups: Tensor, chunk_size: int = 4096) -> Iterator[Tensor]:
 
 
 def enumerable_counts(partition: Partition) -> Tensor:
-    """The number of colorings of each graph, all of them few enough to enumerate.
+    """Number of colorings of each graph, if all can be enumerated.
 
     Raises:
-        TooManyColoringsError: if a graph has more than `MAX_ENUMERATED`.
+        TooManyColoringsError: if a graph has more than `MAX_ENUMERATED_COLORINGS` colorings.
     """
     counts = torch.exp(partition.log_counts).round()
     largest = int(counts.argmax())
-    if counts[largest] > MAX_ENUMERATED:
+    if counts[largest] > MAX_ENUMERATED_COLORINGS:
         power = int(partition.log_counts[largest] / math.log(10))
         digits = f"{partition.exact_counts()[largest]:,}" if power < 30 else f"about 10^{power}"
         raise TooManyColoringsError(
-            f'All colorings ("all") can be used up to {MAX_ENUMERATED:,} a graph. '
-            f"Graph {largest} has {digits}. Use a number instead, such as num_colorings=16."
+            "A graph must have at most "
+            f"{MAX_ENUMERATED_COLORINGS:,} colorings to use all of them. Graph {largest} has "
+            f'{digits}. Use coloring="random", for example with num_colorings=16.'
         )
     return counts.long()
 
 
 def colorings_by_number(partition: Partition, numbers: Tensor) -> Tensor:
-    """The colorings with these numbers.
+    """Compute colorings from their numbers.
 
     Args:
-        partition: the groups of a batch whose colorings are few enough to be numbered.
-        numbers: `[colorings, graphs]`, each under its graph's number of colorings.
+        partition: the groups of a batch whose graphs pass `enumerable_counts`.
+        numbers: `[colorings, graphs]`, each less than the number of colorings of its graph.
 
     Returns:
         `[colorings, nodes]`.
     """
-    # A node alone in its group always has color 0, so that only the others need a table.
+    # A node that is alone in its group has color 0. Only the other nodes are computed.
     shared = partition.sizes > 1
     nodes = shared[partition.groups]
     colors = torch.zeros(numbers.shape[0], nodes.numel(), dtype=torch.int64, device=numbers.device)
@@ -85,14 +87,17 @@ def colorings_by_number(partition: Partition, numbers: Tensor) -> Tensor:
     position = partition.position[nodes]
     place = _place_values(partition)[nodes]
     digits = (numbers[:, partition.graph_of_node[nodes]] // place) % (position + 1)
+    # digits: [colorings, nodes in shared groups]
     largest = int(partition.sizes.max())
     num_groups = int(shared.sum())
     slot = (shared.cumsum(0) - 1)[partition.groups[nodes]] * largest + position
-    # Slots past a group's end hold a color over all others, so that nothing moves up for them.
+    # table: [colorings, groups * largest]. Slots past the end of a group contain `largest`, which
+    # is greater than every color of the group and therefore does not change it.
     table = torch.full((numbers.shape[0], num_groups * largest), largest, device=digits.device)
     table[:, slot] = digits
     table = table.view(-1, num_groups, largest)
     for inserted in range(1, largest):
+        # An inserted color increases the equal and larger colors of the nodes before it by 1.
         before = table[:, :, :inserted]
         before += before >= table[:, :, inserted, None]
     colors[:, nodes] = table.view(numbers.shape[0], -1)[:, slot]
@@ -100,12 +105,11 @@ def colorings_by_number(partition: Partition, numbers: Tensor) -> Tensor:
 
 
 def _place_values(partition: Partition) -> Tensor:
-    """Compute the weight of each node's digit, the product of its graph's earlier radixes.
+    """Compute the place value of the digit of each node: the product of the radixes before it.
 
-    The first node of a group has radix 1: it contributes nothing to the products, and its own
-    digit is 0 whatever its weight. Every other radix is at least 2, so that a graph with few enough
-    colorings to number them has few: at most log2 of their number. A table of these alone,
-    `[graphs, at most 24]`, stays linear in the size of the batch.
+    The first node of a group has radix 1: it does not change the products, and its digit is 0.
+    Every other radix is at least 2, so that a graph has at most log2(number of colorings) of them.
+    The table `[graphs, at most 24]` of these is linear in the size of the batch.
     """
     chosen = partition.position > 0
     graph = partition.graph_of_node[chosen]

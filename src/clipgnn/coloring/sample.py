@@ -1,4 +1,4 @@
-"""Colorings at random: k distinct ones for every graph, uniformly, without replacement (Eq. 4)."""
+"""Sampling of k distinct colorings of every graph, uniformly without replacement (Eq. 4)."""
 
 import math
 
@@ -8,9 +8,8 @@ from torch import Tensor
 from clipgnn.coloring.enumerate import colorings_by_number
 from clipgnn.coloring.groups import Partition
 from clipgnn.errors import InvalidColoringError, shown
-
-MOST_SAMPLED = 10_000_000
-"""Colorings of a graph that are drawn at most; no network needs more."""
+from clipgnn.ops.numbering import ranks_in_groups
+from clipgnn.parameters import MAX_COLORINGS
 
 
 def sample_colorings(
@@ -19,33 +18,32 @@ def sample_colorings(
     batch: Tensor | None = None,
     generator: torch.Generator | None = None,
 ) -> Tensor:
-    """k distinct colorings of every graph, uniformly at random without replacement, Eq. (4).
+    """Sample k distinct colorings of every graph, uniformly without replacement, Eq. (4).
 
-    A graph with k colorings or fewer has each of them at least once; the rest of its k are
-    repeats, which a maximum over colorings does not notice.
+    For a graph with fewer than k colorings, each coloring is returned at least once and some are
+    repeated, which does not change a maximum over colorings.
 
     Args:
         groups: group of each node, as `color_groups` returns.
-        k: how many colorings.
+        k: number of colorings.
         batch: the graph of each node, ascending; one graph without it.
-        generator: source of randomness; torch's global one without it.
+        generator: source of randomness; the global generator of torch by default.
 
     Returns:
-        `[k, nodes]`; a group of s nodes has the colors 0..s-1, each once in every coloring.
+        `[k, nodes]`; in every coloring, a group of s nodes has each of the colors 0..s-1 once.
 
     Raises:
-        InvalidColoringError: if k is under 1 or over `MOST_SAMPLED`, or `groups` is not a group for
-            each node.
+        InvalidColoringError: if k is not from 1 to `MAX_COLORINGS`, or `groups` is not a group
+            for each node.
 
     Example:
         >>> colors = sample_colorings(torch.tensor([0, 0, 0, 1]), k=6)
         >>> sorted(map(tuple, colors.tolist()))[:2]
         [(0, 1, 2, 0), (0, 2, 1, 0)]
     """
-    if isinstance(k, bool) or not isinstance(k, int) or not 1 <= k <= MOST_SAMPLED:
+    if isinstance(k, bool) or not isinstance(k, int) or not 1 <= k <= MAX_COLORINGS:
         raise InvalidColoringError(
-            f"k must be an integer of at least 1 and at most {MOST_SAMPLED:,}. Got {shown(k)} "
-            "instead."
+            f"k must be an integer from 1 to {MAX_COLORINGS:,}. Got {shown(k)} instead."
         )
     return sample_from_partition(Partition.of(groups, batch), k, generator)
 
@@ -53,11 +51,11 @@ def sample_colorings(
 def sample_from_partition(
     partition: Partition, k: int, generator: torch.Generator | None = None
 ) -> Tensor:
-    """`sample_colorings` for groups that are already numbered across the batch."""
+    """Sample as `sample_colorings`, for groups that are numbered across the batch."""
     if generator is not None and not isinstance(generator, torch.Generator):
         raise InvalidColoringError(f"generator must be a torch.Generator. Got {shown(generator)}.")
-    # Where distinct colorings are scarce, drawing them by number cannot run out of luck;
-    # elsewhere at least three of four draws are new, and the others are drawn again.
+    # Graphs with at most 4k colorings draw numbers of colorings without replacement. For all others
+    # a draw is new with a probability of at least 3/4; repetitions are drawn again.
     scarce = partition.log_counts <= math.log(4 * k) + 1e-9
     if bool(scarce.all()):
         return _draw_by_number(partition, k, generator)
@@ -70,53 +68,49 @@ def sample_from_partition(
 
 
 def _shuffle(partition: Partition, k: int, generator: torch.Generator | None) -> Tensor:
-    """k independent colorings: in each group, the ranks of random keys."""
-    # The group in the high bits of a key and randomness in the rest: one sort ranks all groups.
-    free_bits = 62 - partition.sizes.numel().bit_length()
+    """Draw k independent colorings: the ranks of random keys in each group."""
     shape = (k, partition.groups.numel())
-    keys = _random_integers(2**free_bits, shape, generator, partition.groups.device)
-    order = torch.argsort(keys + (partition.groups << free_bits), dim=1)
-    starts = partition.sizes.cumsum(0) - partition.sizes
-    rank = torch.arange(shape[1], device=order.device) - starts.repeat_interleave(partition.sizes)
-    return torch.empty_like(order).scatter_(1, order, rank.expand(shape))
+    random = _random_integers(-(2**63), 2**63 - 1, shape, generator, partition.groups.device)
+    return ranks_in_groups(random, partition.groups, partition.starts)
 
 
 def _draw_by_number(partition: Partition, k: int, generator: torch.Generator | None) -> Tensor:
-    """k colorings of each graph from a random order of all its colorings, taken in turns."""
+    """Take the first k of a random order of all colorings of each graph, cyclically."""
     counts = torch.exp(partition.log_counts).round().long()
     shape = (partition.num_graphs, int(counts.max()))
-    keys = _random_integers(2**62, shape, generator, counts.device)
+    keys = _random_integers(0, 2**62, shape, generator, counts.device)
     numbers = torch.arange(shape[1], device=counts.device)
     keys = keys.masked_fill(numbers >= counts[:, None], 2**62)
-    turn = torch.arange(k, device=counts.device) % counts[:, None]
+    turn = torch.arange(k, device=counts.device) % counts[:, None]  # [graphs, k]
     return colorings_by_number(partition, torch.argsort(keys, dim=1).gather(1, turn).t())
 
 
 def _redraw_repeats(
-    colors: Tensor, partition: Partition, settled: Tensor, generator: torch.Generator | None
+    colors: Tensor, partition: Partition, excluded: Tensor, generator: torch.Generator | None
 ) -> None:
-    """Draw again, in place, whatever repeats an earlier coloring of its graph, until none does."""
-    remaining = ~settled
+    """Replace colorings that repeat an earlier one of their graph, in place, until none does."""
+    remaining = ~excluded
     while True:
         repeated = _find_repeats(colors, partition, generator) & remaining
         if not bool(repeated.any()):
             return
         remaining = repeated.any(0)
         nodes = remaining[partition.graph_of_node]
-        fresh = _shuffle(partition.subset(remaining), colors.shape[0], generator)
-        again = repeated[:, partition.graph_of_node[nodes]]
-        colors[:, nodes] = torch.where(again, fresh, colors[:, nodes])
+        drawn = _shuffle(partition.subset(remaining), colors.shape[0], generator)
+        replaced = repeated[:, partition.graph_of_node[nodes]]  # [k, nodes]
+        colors[:, nodes] = torch.where(replaced, drawn, colors[:, nodes])
 
 
 def _find_repeats(
     colors: Tensor, partition: Partition, generator: torch.Generator | None
 ) -> Tensor:
-    """`[k, graphs]`: does this coloring of the graph equal one before it?
+    """Find colorings that equal an earlier one of their graph, `[k, graphs]`.
 
-    Equal colorings have equal fingerprints (a random sum of their colors, in 64 bits); two
-    different ones meet with probability 2^-50 or less, and are then drawn again for nothing.
+    Equal colorings have equal fingerprints (a random sum of their colors, in 64 bits). Distinct
+    colorings have equal fingerprints with a probability of at most 2^-50; one is then redrawn
+    unnecessarily.
     """
-    weights = _random_integers(2**62, (colors.shape[1],), generator, colors.device)
+    weights = _random_integers(0, 2**62, (colors.shape[1],), generator, colors.device)
     fingerprint = colors.new_zeros(partition.num_graphs, colors.shape[0])
     fingerprint.index_add_(0, partition.graph_of_node, (colors * weights).t())
     ordered, order = torch.sort(fingerprint, dim=1, stable=True)
@@ -126,7 +120,11 @@ def _find_repeats(
 
 
 def _random_integers(
-    high: int, shape: tuple[int, ...], generator: torch.Generator | None, device: torch.device
+    low: int,
+    high: int,
+    shape: tuple[int, ...],
+    generator: torch.Generator | None,
+    device: torch.device,
 ) -> Tensor:
     drawn_on = device if generator is None else generator.device
-    return torch.randint(high, shape, generator=generator, device=drawn_on).to(device)
+    return torch.randint(low, high, shape, generator=generator, device=drawn_on).to(device)

@@ -1,44 +1,42 @@
-"""Where a network's colorings come from, when there may be too many to hold at once."""
+"""Colorings of a batch of graphs, including more colorings than fit in memory."""
 
 from dataclasses import dataclass
-from typing import Literal, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 import torch
 from torch import Tensor
 
-from clipgnn.coloring.codes import ColorCode
 from clipgnn.coloring.enumerate import colorings_by_number, enumerable_counts
-from clipgnn.coloring.groups import Partition, color_groups
+from clipgnn.coloring.groups import Partition
 from clipgnn.coloring.sample import sample_from_partition
-from clipgnn.graphs.batch import GraphBatch
 from clipgnn.shapes import Colorings
 
 
 @runtime_checkable
 class ColoringStream(Protocol):
-    """Colorings 0, 1, 2, … of every graph of a batch, some graphs having more than others."""
+    """Colorings of every graph of a batch, by number. Graphs can have different counts."""
 
     @property
     def counts(self) -> Tensor:
-        """`[graphs]`: how many colorings each graph has."""
+        """`[graphs]`: number of colorings of each graph."""
 
     @property
-    def most(self) -> int:
-        """The largest of these numbers."""
+    def max_count(self) -> int:
+        """Largest of the counts."""
 
-    def everything(self) -> Colorings:
-        """All colorings of all graphs; those of graphs with fewer are repeated."""
+    def all(self) -> Colorings:
+        """All colorings of all graphs; graphs with fewer than `max_count` repeat theirs."""
 
     def part(self, graphs: Tensor, start: int, stop: int) -> Colorings:
-        """Colorings start..stop-1 of the graphs where `graphs` is true, on their nodes only."""
+        """Colorings start..stop-1 of the nodes of the graphs where `graphs` is true."""
 
     def sample(self, size: int, generator: torch.Generator | None) -> Colorings:
-        """Some colorings of every graph, at random."""
+        """At most `size` random colorings of every graph."""
 
 
 @dataclass(frozen=True)
-class HeldColorings:
-    """Colorings that were drawn, or given by a user: `[colorings, nodes]`."""
+class InMemoryColorings:
+    """Colorings in memory, `[colorings, nodes]`: drawn, or passed by a user."""
 
     colorings: Colorings
     graph_of_node: Tensor
@@ -46,73 +44,50 @@ class HeldColorings:
 
     @property
     def counts(self) -> Tensor:
-        """`[graphs]`: the number of held colorings, the same for every graph."""
+        """`[graphs]`: number of colorings, the same for every graph."""
         return self.graph_of_node.new_full((self.num_graphs,), self.colorings.shape[0])
 
     @property
-    def most(self) -> int:
-        """The number of held colorings."""
+    def max_count(self) -> int:
+        """Number of colorings."""
         return self.colorings.shape[0]
 
-    def everything(self) -> Colorings:
-        """All held colorings."""
+    def all(self) -> Colorings:
+        """All colorings."""
         return self.colorings
 
     def part(self, graphs: Tensor, start: int, stop: int) -> Colorings:
-        """A slice of the held colorings, on the nodes of these graphs."""
+        """Colorings start..stop-1 of the nodes of these graphs."""
         return self.colorings[start:stop, graphs[self.graph_of_node]]
 
     def sample(self, size: int, generator: torch.Generator | None) -> Colorings:
-        """The first `size` held colorings; drawn ones are already in random order."""
+        """The first `size` colorings; colorings that were drawn are in random order."""
         return self.colorings[:size]
 
 
 class AllColorings:
-    """Every coloring of every graph, made from its number when it is needed.
+    """Every coloring of every graph, computed from its number on demand.
 
     Raises:
-        TooManyColoringsError: if a graph has too many to enumerate.
+        TooManyColoringsError: if a graph has too many colorings to enumerate.
     """
 
     def __init__(self, partition: Partition) -> None:
         self.partition = partition
         self.counts = enumerable_counts(partition)
-        self.most = int(self.counts.max())
+        self.max_count = int(self.counts.max())
 
-    def everything(self) -> Colorings:
+    def all(self) -> Colorings:
         """All colorings, ordered by number."""
-        return self.part(torch.ones_like(self.counts, dtype=torch.bool), 0, self.most)
+        return self.part(torch.ones_like(self.counts, dtype=torch.bool), 0, self.max_count)
 
     def part(self, graphs: Tensor, start: int, stop: int) -> Colorings:
-        """Colorings by number; a graph that runs out begins again."""
+        """Colorings start..stop-1, modulo the number of colorings of each graph."""
         numbers = torch.arange(start, stop, device=graphs.device)
         return colorings_by_number(
             self.partition.subset(graphs), numbers[:, None] % self.counts[graphs]
         )
 
     def sample(self, size: int, generator: torch.Generator | None) -> Colorings:
-        """Distinct colorings, uniformly."""
+        """`size` distinct colorings, sampled uniformly."""
         return sample_from_partition(self.partition, size, generator)
-
-
-def draw_colorings(
-    graphs: GraphBatch,
-    how_many: int | Literal["all"],
-    code: ColorCode,
-    generator: torch.Generator | None,
-) -> ColoringStream:
-    """The colorings of a batch: k at random for each graph, or every one.
-
-    Raises:
-        InvalidColoringError: if a group has more nodes than the code has colors.
-        TooManyColoringsError: if all are wanted and a graph has too many to enumerate.
-    """
-    groups = color_groups(graphs.x, graphs.graph_of_node)
-    partition = Partition.of(groups, graphs.graph_of_node, graphs.num_graphs)
-    if how_many == "all":
-        everything = AllColorings(partition)
-        code.check(int(partition.sizes.max()))
-        return everything
-    code.check(int(partition.sizes.max()))
-    drawn = sample_from_partition(partition, how_many, generator)
-    return HeldColorings(drawn, graphs.graph_of_node, graphs.num_graphs)

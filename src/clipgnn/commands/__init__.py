@@ -1,1 +1,1 @@
-"""Groups of commands of the command line, a file each."""
+"""Commands of the command line, one file each."""

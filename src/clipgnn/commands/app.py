@@ -1,4 +1,4 @@
-"""All commands in one application: a file of this folder for each."""
+"""The application of the command line, which collects the commands."""
 
 from typing import Annotated
 
@@ -11,7 +11,7 @@ from clipgnn.commands.data import data
 from clipgnn.commands.demo import demo
 
 app = typer.Typer(
-    help="CLIP: graph neural networks that tell graphs apart by coloring their nodes.",
+    help="CLIP: graph neural networks that distinguish graphs by coloring their nodes.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -34,8 +34,8 @@ def options(
     version: Annotated[
         bool,
         typer.Option(
-            "--version", callback=_print_version, is_eager=True, help="Print the version and stop."
+            "--version", callback=_print_version, is_eager=True, help="Print the version and exit."
         ),
     ] = False,
 ) -> None:
-    """CLIP: graph neural networks that tell graphs apart by coloring their nodes."""
+    """CLIP: graph neural networks that distinguish graphs by coloring their nodes."""

@@ -23,31 +23,35 @@ def bench(
     device: Annotated[str, typer.Option(help="auto, cpu, cuda or cuda:NUMBER.")] = "cpu",
     root: Annotated[
         Path | None,
-        typer.Option(help="Folder of the TU data sets. Without it, $CLIPGNN_DATA or the cache."),
+        typer.Option(help="Folder of the TU data sets; by default $CLIPGNN_DATA or the cache."),
     ] = None,
     rounds: Annotated[
-        int, typer.Option(min=1, max=1000, help="Rounds, each side once in each.")
+        int, typer.Option(min=1, max=1000, help="Number of rounds; each round measures both.")
     ] = 3,
-    seconds: Annotated[float, typer.Option(help="Shortest time of a measurement.")] = 5.0,
+    seconds: Annotated[float, typer.Option(help="Minimum duration of a measurement.")] = 5.0,
     deterministic: Annotated[
-        bool, typer.Option("--deterministic", help="On a GPU, agree in every bit between runs.")
+        bool, typer.Option("--deterministic", help="On a GPU, make runs repeatable in every bit.")
     ] = False,
     together: Annotated[
         bool,
         typer.Option(
-            "--together", help="Instead: ten folds at once against one by one, for every network."
+            "--together",
+            help="Instead, compare ten folds at once with one by one, for all networks.",
         ),
     ] = False,
     scaling: Annotated[
-        bool, typer.Option("--scaling/--no-scaling", help="How the cost grows, too (on the CPU).")
+        bool,
+        typer.Option(
+            "--scaling/--no-scaling", help="Also measure the growth of cost (on the CPU)."
+        ),
     ] = True,
 ) -> None:
     """Measure the speed of cross-validation against PyTorch Geometric, in one run.
 
-    Data sets that are not there are left out, with a word about it. On a GPU the property task
+    Default data sets that are not found are skipped with a message. On a GPU the property task
     connectivity is measured too.
     """
-    if not 0 <= seconds <= 3600:  # which NaN is not
+    if not 0 <= seconds <= 3600:  # false for NaN
         raise InvalidParameterError(f"--seconds must be a number from 0 to 3600. Got {seconds}.")
     device = checked_device(device)
     import torch
@@ -83,7 +87,7 @@ def bench(
         except DatasetNotFoundError as error:
             if names:
                 raise
-            typer.echo(f"{setting.dataset} is left out: {one_line(str(error))}", err=True)
+            typer.echo(f"{setting.dataset} is skipped: {one_line(str(error))}", err=True)
             continue
         ours, peer = statistics.median(found.ours), statistics.median(found.peer)
         row = [
@@ -105,7 +109,7 @@ def bench(
             console.width = max(console.width, 120)
         console.print(table, soft_wrap=False)
         console.print(
-            f"Batches of 32, a test after every epoch; medians of {rounds} rounds. clipgnn "
+            f"Batches of 32, evaluation after every epoch; medians of {rounds} rounds. clipgnn "
             f"{clipgnn.__version__}, torch {torch.__version__}, Python "
             f"{platform.python_version()}, {workers} cores."
         )
@@ -131,16 +135,16 @@ def _print_folds(
         for heading in ("fold-epochs/s together", "one by one", "ratio"):
             table.add_column(heading, justify="right")
         for found in compare_folds(name, device, root=root, rounds=rounds, seconds=seconds):
-            if found.refusal:
+            if found.skipped:
                 table.add_row(found.network, "–", "–", "–")
-                typer.echo(f"{found.network} is left out: {found.refusal}", err=True)
+                typer.echo(f"{found.network} is skipped: {found.skipped}", err=True)
                 continue
             ratio = f"{found.together / found.alone:.2f}"
             table.add_row(found.network, f"{found.together:.1f}", f"{found.alone:.1f}", ratio)
         console.print(table, soft_wrap=False)
     console.print(
-        "One by one is one process of one thread: as many as there are cores run beside each "
-        f"other. Default parameters, batches of 32, medians of {rounds} rounds. clipgnn "
+        "One by one is one process of one thread, and one such process per core can run at the "
+        f"same time. Default parameters, batches of 32, medians of {rounds} rounds. clipgnn "
         f"{clipgnn.__version__}, torch {torch.__version__}, Python {platform.python_version()}."
     )
 

@@ -17,7 +17,7 @@ from clipgnn.report.markdown import escape
 
 
 class TableFormat(StrEnum):
-    """How a table is printed."""
+    """Format of the table."""
 
     text = "text"
     markdown = "markdown"
@@ -27,25 +27,25 @@ class TableFormat(StrEnum):
 def data(
     names: Annotated[
         list[str] | None,
-        typer.Argument(help="Data sets to show, also others in the TU layout. All by default."),
+        typer.Argument(help="Data sets, also others in the TU layout; by default all known ones."),
     ] = None,
     root: Annotated[
         Path | None,
-        typer.Option(help="Folder of the TU data sets. Without it, $CLIPGNN_DATA or the cache."),
+        typer.Option(help="Folder of the TU data sets; by default $CLIPGNN_DATA or the cache."),
     ] = None,
-    format: Annotated[TableFormat, typer.Option("--format", help="How to print.")] = (
+    format: Annotated[TableFormat, typer.Option("--format", help="Format of the table.")] = (
         TableFormat.text
     ),
     seed: Annotated[
         int, typer.Option(min=0, max=2**32 - 1, help="Seed of the property tasks.")
     ] = 0,
     download: Annotated[
-        bool, typer.Option("--download", help="Download the data sets that are not there.")
+        bool, typer.Option("--download", help="Download missing data sets.")
     ] = False,
 ) -> None:
-    """List the data sets and what is in them: the paper's table of characteristics.
+    """Print the characteristics of the data sets, as in the paper's table.
 
-    Exit status 1 if a data set named as an argument is not there or is damaged.
+    The exit status is 1 if a data set given as an argument is missing or damaged.
     """
     from clipgnn.datasets.characteristics import characteristics
     from clipgnn.datasets.registry import DATASET_NAMES, load_dataset
@@ -61,7 +61,7 @@ def data(
             if absent and name not in DATASET_NAMES:
                 raise
             problems.append(str(error))
-            rows.append([name, *[""] * 8, "not there" if absent else "damaged"])
+            rows.append([name, *[""] * 8, "missing" if absent else "damaged"])
             continue
         found = characteristics(graphs)
         rows.append(
@@ -82,8 +82,9 @@ def data(
     _print_table([*header, "largest group", "distinct", "note"], rows, format)
     if format is TableFormat.text:
         typer.echo(
-            "largest group: most nodes of one graph with identical attributes (the colors CLIP "
-            "needs)\ndistinct: graphs that message passing can tell apart at most"
+            "largest group: maximum number of nodes of a graph with identical attributes (the "
+            "colors CLIP needs)\ndistinct: maximum number of graphs that message passing can "
+            "distinguish"
         )
     errors = terminal(stderr=True)
     for problem in problems:
@@ -93,7 +94,7 @@ def data(
 
 
 def _print_table(header: Sequence[str], rows: Sequence[Sequence[str]], form: TableFormat) -> None:
-    """Print rows of a name, numbers and a note; people read the note beside the name."""
+    """Print rows of a name, numbers and a note; except in CSV, the note follows the name."""
     if form is TableFormat.csv:
         csv.writer(sys.stdout, lineterminator="\n").writerows([header, *rows])
         return
@@ -106,7 +107,7 @@ def _print_table(header: Sequence[str], rows: Sequence[Sequence[str]], form: Tab
         return
     console = terminal()
     if not console.is_terminal:
-        console.width = max(console.width, 120)  # a file has no edge to wrap a table at
+        console.width = max(console.width, 120)  # a file has no width
     table = Table(
         box=box.SIMPLE_HEAD,
         pad_edge=False,

@@ -6,14 +6,14 @@ from clipgnn.errors import InvalidParameterError, suggestion
 
 
 def checked_device(name: str, *, remote: bool = False) -> str:
-    """The device to train on, as torch names it.
+    """Return the torch device that the option names.
 
     Args:
         name: auto, cpu, cuda or cuda:NUMBER.
-        remote: whether another machine trains, whose devices are unknown here.
+        remote: whether jobs run on other machines, whose devices are unknown.
 
     Raises:
-        InvalidParameterError: if there is no such device.
+        InvalidParameterError: if the device does not exist.
     """
     if not re.fullmatch(r"auto|cpu|cuda(:[0-9]{1,4})?", name):
         raise InvalidParameterError(
@@ -29,7 +29,7 @@ def checked_device(name: str, *, remote: bool = False) -> str:
         return "cuda" if count else "cpu"
     if int(name.partition(":")[2] or 0) >= count:
         raise InvalidParameterError(
-            f"--device {name} is not on this machine, which has {count} GPUs that torch can use. "
-            "Choose another device, or leave it to auto."
+            f"--device must be a device of this machine, which has {count} GPUs that torch can "
+            f"use. Got {name}. Use another device, or auto."
         )
     return name

@@ -17,21 +17,23 @@ from clipgnn.commands import options
 from clipgnn.commands.device import checked_device
 from clipgnn.commands.progress import ProgressDisplay
 from clipgnn.commands.status import show_status
+from clipgnn.commands.table_output import format_of, write_table
 from clipgnn.commands.terminal import terminal
-from clipgnn.commands.writing import FormatName, format_of, write_table
-from clipgnn.errors import InvalidParameterError, StoreError, one_line, suggestion
-from clipgnn.experiments import data, trial
-from clipgnn.experiments.catalog import Value
-from clipgnn.experiments.executors import executor_named
-from clipgnn.experiments.protocol import PROTOCOLS
-from clipgnn.experiments.reading import find_spec, parse_spec, read_spec
+from clipgnn.errors import InvalidParameterError, StoreError, one_line
+from clipgnn.experiments import data, work
+from clipgnn.experiments.executors import make_executor
+from clipgnn.experiments.experiment import Experiment, Overrides
+from clipgnn.experiments.options import RunOptions
+from clipgnn.experiments.plans import stored_experiment, with_stored_data
+from clipgnn.experiments.protocol import check_protocol
+from clipgnn.experiments.reading import find_experiment, read_experiment
 from clipgnn.experiments.repair import repair as repair_store
 from clipgnn.experiments.run import run_experiment
-from clipgnn.experiments.spec import Overrides, Spec
 from clipgnn.experiments.store import Store
+from clipgnn.parameters import Value
 
 app = typer.Typer(
-    help="Run experiments, show their progress, print their tables, repair their stores.",
+    help="Run experiments, print their progress and tables, repair their stores.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
@@ -59,22 +61,24 @@ def run(
     format_name: options.Format = None,
     output: options.Output = None,
 ) -> None:
-    """Run an experiment, or what is missing of it, and print its table."""
+    """Run the unfinished trials of an experiment and print its table."""
     overrides = _overrides(models, datasets, epochs, folds, where, protocol)
-    spec = overrides(read_spec(find_spec(name)))
+    experiment = overrides(read_experiment(find_experiment(name)))
     path = store or _default_store(name)
     _run(
-        spec,
+        experiment,
         path,
-        executor,
-        address,
-        workers,
-        device,
-        deterministic,
-        retry_failed,
-        take_over,
-        job_timeout,
-        heartbeat_timeout,
+        RunOptions(
+            executor=executor,
+            workers=workers,
+            address=address,
+            device=checked_device(device, remote=executor == "ray"),
+            deterministic=deterministic,
+            job_timeout=job_timeout,
+            heartbeat_timeout=heartbeat_timeout,
+            retry_failed=retry_failed,
+            take_over=take_over,
+        ),
         format_name,
         output,
     )
@@ -96,22 +100,24 @@ def resume(
     format_name: options.Format = None,
     output: options.Output = None,
 ) -> None:
-    """Go on with the last run of a store, as it was asked for then, on the same data."""
+    """Continue the last run of an experiment, with the same trials on the same data."""
     path = store or _default_store(name)
-    with _open(path, name) as opened:
-        spec = _last_plan(opened, name)
+    with _open_store(path, name) as opened:
+        experiment = stored_experiment(opened, _experiment_name(name))
     _run(
-        spec,
+        experiment,
         path,
-        executor,
-        address,
-        workers,
-        device,
-        deterministic,
-        retry_failed,
-        take_over,
-        job_timeout,
-        heartbeat_timeout,
+        RunOptions(
+            executor=executor,
+            workers=workers,
+            address=address,
+            device=checked_device(device, remote=executor == "ray"),
+            deterministic=deterministic,
+            job_timeout=job_timeout,
+            heartbeat_timeout=heartbeat_timeout,
+            retry_failed=retry_failed,
+            take_over=take_over,
+        ),
         format_name,
         output,
     )
@@ -122,21 +128,26 @@ def status(
     name: options.RunName,
     store: options.Store = None,
     traceback: Annotated[
-        bool, typer.Option("--traceback", help="Show where the failed trials failed.")
+        bool, typer.Option("--traceback", help="Print the tracebacks of failed trials.")
     ] = False,
 ) -> None:
-    """Show how far an experiment is, and what failed or diverged."""
-    with _open(store or _default_store(name), name) as opened:
-        show_status(_last_plan(opened, name), opened, terminal(), traceback=traceback)
+    """Print the progress of an experiment, and which trials failed or diverged."""
+    with _open_store(store or _default_store(name), name) as opened:
+        show_status(
+            stored_experiment(opened, _experiment_name(name)),
+            opened,
+            terminal(),
+            traceback=traceback,
+        )
 
 
 @app.command()
 def report(
     name: options.RunName,
     store: options.Store = None,
-    spec_name: Annotated[
+    experiment_name: Annotated[
         str | None,
-        typer.Option("--spec", help="Report this experiment, not the part that was run last."),
+        typer.Option("--experiment", help="Report this whole experiment, not only the last run."),
     ] = None,
     models: options.Models = None,
     datasets: options.Datasets = None,
@@ -147,21 +158,22 @@ def report(
     format_name: options.Format = None,
     output: options.Output = None,
 ) -> None:
-    """Print the table of what is finished, without running anything."""
+    """Print the table of the finished trials."""
     chosen = format_of(format_name, output)
     overrides = _overrides(models, datasets, epochs, folds, where, None)
-    _check_protocol(protocol)
-    with _open(store or _default_store(name), name) as opened:
-        if spec_name is None:
-            spec = _last_plan(opened, name)
+    if protocol is not None:
+        check_protocol(protocol)
+    with _open_store(store or _default_store(name), name) as opened:
+        if experiment_name is None:
+            experiment = stored_experiment(opened, _experiment_name(name))
         else:
-            spec = _with_data(read_spec(find_spec(spec_name)), opened)
-        write_table(overrides(spec), opened, protocol or spec.protocol, chosen, output)
+            experiment = with_stored_data(read_experiment(find_experiment(experiment_name)), opened)
+        write_table(overrides(experiment), opened, protocol or experiment.protocol, chosen, output)
 
 
 @app.command()
 def repair(name: options.RunName, store: options.Store = None) -> None:
-    """Delete what is damaged in a store; the next run measures it again."""
+    """Delete damaged rows of a store; the next run trains their trials again."""
     path = store or _default_store(name)
     _check_exists(path, name)
     repaired = repair_store(path)
@@ -172,87 +184,72 @@ def repair(name: options.RunName, store: options.Store = None) -> None:
     deleted = len(repaired) - kept
     if repaired:
         entries = "1 entry" if deleted == 1 else f"{deleted} entries"
-        summary = f"{entries} of {path} deleted, {kept} kept; the next run measures what is missing"
+        summary = f"{entries} of {path} deleted, {kept} kept; the next run trains missing trials"
     else:
         summary = f"No damaged entries in {path}; indexes rebuilt"
     console.print(one_line(f"{summary}."))
 
 
 def _run(
-    spec: Spec,
+    experiment: Experiment,
     path: Path,
-    executor_name: str,
-    address: str | None,
-    workers: int | None,
-    device: str,
-    deterministic: bool,
-    retry_failed: bool,
-    take_over: bool,
-    job_timeout: float | None,
-    heartbeat_timeout: float | None,
-    format_name: FormatName | None,
+    run_options: RunOptions,
+    format_name: str | None,
     output: Path | None,
 ) -> None:
-    chosen = format_of(format_name, output)  # before hours of work, not after
-    device = checked_device(device, remote=executor_name == "ray")
-    on_gpu = device.startswith("cuda")
-    work = partial(trial.run_trials, device=device, deterministic=deterministic)
+    chosen = format_of(format_name, output)  # an error must come before hours of training
     messages = terminal(stderr=True)
-    with redirect_stdout(sys.stderr):  # downloads are reported on stdout
-        found = data.fingerprints(dict.fromkeys(cell.dataset for cell in spec.cells), spec.data)
-    spec = replace(spec, data=found)
-    executor = executor_named(
-        executor_name,
-        work,
-        workers=workers,
-        address=address,
-        on_gpu=on_gpu,
-        job_timeout=job_timeout,
-        heartbeat_timeout=heartbeat_timeout,
+    with redirect_stdout(sys.stderr):  # PyG prints downloads to stdout
+        found = data.fingerprints(
+            dict.fromkeys(cell.dataset for cell in experiment.cells), experiment.data
+        )
+    experiment = replace(experiment, data=found)
+    run_trials = partial(
+        work.run_trials, device=run_options.device, deterministic=run_options.deterministic
     )
+    executor = make_executor(run_trials, run_options)
     with Store(path, create=True) as store:
         try:
-            # What libraries print (Ray, of nodes that die) must not get into the table.
+            # Output of libraries, such as Ray, must not get into the table.
             with (
                 redirect_stdout(sys.stderr),
                 _termination_as_interrupt(),
-                ProgressDisplay(spec.name, messages) as display,
+                ProgressDisplay(experiment.name, messages) as display,
             ):
                 progress = run_experiment(
-                    spec,
+                    experiment,
                     store,
                     executor,
-                    together=on_gpu,
-                    retry_failed=retry_failed,
+                    run_options,
                     command=_command(),
-                    tell=display.tell,
-                    take_over=take_over,
+                    on_progress=display.show,
                 )
         except KeyboardInterrupt:
             messages.print(
-                f"Stopped. What is finished is in {one_line(str(path))}; the same command goes on."
+                f"Stopped. Finished results are in {one_line(str(path))}; the same command "
+                "continues."
             )
             raise typer.Exit(130) from None
-        write_table(spec, store, spec.protocol, chosen, output)
+        write_table(experiment, store, experiment.protocol, chosen, output)
     if progress.diverged:
         messages.print(
-            f"{progress.diverged} of {progress.total} trials diverged. Their configurations could "
-            "not be chosen and are named under the table; --retry-failed trains them again.",
+            f"{progress.diverged} of {progress.total} trials diverged. Their configurations are "
+            "excluded and listed under the table; --retry-failed trains them again.",
             style="yellow",
         )
     if progress.failed:
         messages.print(
-            f"{progress.failed} of {progress.total} trials failed, and are missing in the table. "
-            f"`clipgnn experiment status {shlex.quote(spec.name)} --store "
-            f"{shlex.quote(one_line(str(path)))} --traceback` shows where; the same command tries "
-            "them again.",
+            f"{progress.failed} of {progress.total} trials failed and are missing in the table. "
+            f"`clipgnn experiment status {shlex.quote(experiment.name)} --store "
+            f"{shlex.quote(one_line(str(path)))} --traceback` prints the tracebacks; the same "
+            "command runs them again.",
             style="red",
         )
         raise typer.Exit(1)
 
 
 def _command() -> str:
-    """How this process was asked to run; of a path outside, its name tells enough."""
+    """Return the command line of this process; absolute paths are reduced to file names."""
     words = [word if not Path(word).is_absolute() else Path(word).name for word in sys.argv[1:]]
     return shlex.join(["clipgnn", *words])
 
@@ -265,10 +262,11 @@ def _overrides(
     where: list[str] | None,
     protocol: str | None,
 ) -> Overrides:
-    _check_protocol(protocol)
+    if protocol is not None:
+        check_protocol(protocol)
     return Overrides(
-        models=None if models is None else _listed(models),
-        datasets=None if datasets is None else _listed(datasets),
+        models=None if models is None else _split_list(models),
+        datasets=None if datasets is None else _split_list(datasets),
         epochs=epochs,
         folds=folds,
         where=dict(_condition(text) for text in where or []),
@@ -276,15 +274,15 @@ def _overrides(
     )
 
 
-def _listed(text: str) -> list[str]:
+def _split_list(text: str) -> list[str]:
     return [part.strip() for part in text.split(",") if part.strip()]
 
 
 def _condition(text: str) -> tuple[str, tuple[Value, ...]]:
     key, equals, values = text.partition("=")
-    if not equals or not _listed(values):
-        raise InvalidParameterError(f"--where must be like num_layers=3,5. Got {text!r}.")
-    return key.strip(), tuple(_value(value) for value in _listed(values))
+    if not equals or not _split_list(values):
+        raise InvalidParameterError(f"--where must have the form num_layers=3,5. Got {text!r}.")
+    return key.strip(), tuple(_value(value) for value in _split_list(values))
 
 
 def _value(text: str) -> Value:
@@ -296,19 +294,11 @@ def _value(text: str) -> Value:
     return {"true": True, "false": False}.get(text, text)
 
 
-def _check_protocol(protocol: str | None) -> None:
-    if protocol is not None and protocol not in PROTOCOLS:
-        raise InvalidParameterError(
-            f"--protocol must be one of {', '.join(PROTOCOLS)}. Got {protocol!r}."
-            f"{suggestion(protocol, PROTOCOLS)}"
-        )
-
-
 def _default_store(name: str) -> Path:
-    return Path("runs") / f"{_plain(name)}.sqlite"
+    return Path("runs") / f"{_experiment_name(name)}.sqlite"
 
 
-def _open(path: Path, name: str) -> Store:
+def _open_store(path: Path, name: str) -> Store:
     _check_exists(path, name)
     return Store(path)
 
@@ -316,40 +306,19 @@ def _open(path: Path, name: str) -> Store:
 def _check_exists(path: Path, name: str) -> None:
     if not path.exists():
         raise StoreError(
-            f"There is no store {path}. Run `clipgnn experiment run {name}` first, or say where "
-            "it is with --store."
+            f"There is no store {path}. Run `clipgnn experiment run {name}` first, or give its "
+            "path with --store."
         )
 
 
-def _last_plan(store: Store, name: str) -> Spec:
-    plans = {plan.name: plan for plan in store.plans()}
-    if not plans:
-        raise StoreError(f"{store.path} is empty: nothing has been run into it yet.")
-    plan = plans.get(_plain(name))
-    if plan is None:
-        raise StoreError(
-            f"Nothing called {_plain(name)!r} has been run into {store.path}, which has "
-            f"{', '.join(plans)}.{suggestion(_plain(name), plans)}"
-        )
-    return _with_data(parse_spec(plan.content, plan.name, str(store.path)), store)
-
-
-def _with_data(spec: Spec, store: Store) -> Spec:
-    """The experiment on the data of its newest plans; of others where it has none of its own."""
-    found: dict[str, str] = {}
-    for plan in sorted(store.plans(), key=lambda plan: plan.name == spec.name):
-        found.update(plan.data)
-    return replace(spec, data=found)
-
-
-def _plain(name: str) -> str:
-    """The name of an experiment, also if it was given as the path of its file."""
+def _experiment_name(name: str) -> str:
+    """Return the name of an experiment that was given by name or by the path of its file."""
     return Path(name).name.removesuffix(".toml")
 
 
 @contextmanager
 def _termination_as_interrupt() -> Iterator[None]:
-    """Treat the signal SIGTERM like Ctrl-C."""
+    """Treat SIGTERM like Ctrl-C inside."""
 
     def interrupt(number: int, frame: FrameType | None) -> None:
         raise KeyboardInterrupt

@@ -1,5 +1,6 @@
-"""How far a run is, on the terminal: a bar with the time left, or now and then a plain line."""
+"""Progress of a run on the terminal: a bar, or plain lines where there is no terminal."""
 
+import logging
 import time
 from types import TracebackType
 
@@ -7,28 +8,31 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
 from rich.progress import Progress as Bars
 
+from clipgnn.commands.flags import with_flag
 from clipgnn.errors import one_line
-from clipgnn.experiments.run import Progress
+from clipgnn.experiments.run import RunProgress
 
 LINE_SECONDS = 30.0
-"""Where there is no terminal, how often a line is printed at most."""
+"""Minimum number of seconds between two lines where there is no terminal."""
 
 
-class ProgressDisplay:
-    """Shows the progress of a run.
+class ProgressDisplay(logging.Handler):
+    """Display of the progress of a run, and of the messages that the library logs meanwhile.
 
     Args:
-        name: what is running.
-        console: where to show it, made by `terminal`.
+        name: name of the experiment.
+        console: console to print to, made by `terminal`.
     """
 
     def __init__(self, name: str, console: Console) -> None:
+        super().__init__(logging.INFO)
         self._name = name
         self._console = console
         self._began = time.monotonic()
         self._printed = -LINE_SECONDS
         self._failure: str | None = None
-        self._notice: str | None = None
+        self._logger = logging.getLogger("clipgnn")
+        self._level = self._logger.level
         self._bars = Bars(
             TextColumn("{task.description}", markup=False),
             BarColumn(),
@@ -42,6 +46,8 @@ class ProgressDisplay:
         self._task = self._bars.add_task(name, total=None)
 
     def __enter__(self) -> "ProgressDisplay":
+        self._logger.addHandler(self)
+        self._logger.setLevel(logging.INFO)
         self._bars.start()
         return self
 
@@ -52,35 +58,40 @@ class ProgressDisplay:
         traceback: TracebackType | None,
     ) -> None:
         self._bars.stop()
+        self._logger.removeHandler(self)
+        self._logger.setLevel(self._level)
 
-    def tell(self, progress: Progress) -> None:
-        """Show this progress."""
+    def emit(self, record: logging.LogRecord) -> None:
+        """Print a message of the library."""
+        message = with_flag(record.getMessage(), getattr(record, "parameter", None))
+        self._console.print(one_line(message), style="yellow")
+
+    def show(self, progress: RunProgress) -> None:
+        """Show the progress of the run."""
         if progress.last_failure != self._failure:
             self._failure = progress.last_failure
             failure = one_line(progress.last_failure or "")
             self._console.print(f"failed: {failure}", style="red")
-        if progress.notice != self._notice:
-            self._notice = progress.notice
-            notice = one_line(progress.notice or "")
-            self._console.print(notice, style="yellow")
-        failed = f", {progress.failed} failed" if progress.failed else ""
-        failed += f", {progress.diverged} diverged" if progress.diverged else ""
-        failed += f", {progress.unsaved} not written yet" if progress.unsaved else ""
+        counts = f", {progress.failed} failed" if progress.failed else ""
+        counts += f", {progress.diverged} diverged" if progress.diverged else ""
+        counts += f", {progress.unsaved} not written yet" if progress.unsaved else ""
         self._bars.update(
             self._task,
-            description=f"{self._name}{failed}",
+            description=f"{self._name}{counts}",
             total=progress.total,
             completed=progress.finished + progress.diverged,
         )
         now = time.monotonic()
-        if not self._console.is_terminal and (progress.over or now - self._printed >= LINE_SECONDS):
+        if not self._console.is_terminal and (
+            progress.ended or now - self._printed >= LINE_SECONDS
+        ):
             self._printed = now
             self._console.print(
-                f"{self._name}: {progress.finished} of {progress.total} trials{failed}"
+                f"{self._name}: {progress.finished} of {progress.total} trials{counts}"
                 f"{self._time_left(progress, now - self._began)}",
             )
 
-    def _time_left(self, progress: Progress, elapsed: float) -> str:
+    def _time_left(self, progress: RunProgress, elapsed: float) -> str:
         new = progress.finished - progress.reused
         left = progress.total - progress.finished - progress.diverged
         if not new or not left:

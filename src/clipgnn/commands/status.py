@@ -1,4 +1,4 @@
-"""How far an experiment is, cell by cell."""
+"""Status of an experiment, cell by cell."""
 
 from collections import Counter
 from collections.abc import Mapping, Set
@@ -9,43 +9,46 @@ from rich.table import Table
 from rich.text import Text
 
 from clipgnn.errors import one_line
-from clipgnn.experiments.spec import Cell, Spec
-from clipgnn.experiments.store import Failure, Store
+from clipgnn.experiments.attempts import Failure
+from clipgnn.experiments.experiment import Cell, Experiment
+from clipgnn.experiments.store import Store
 from clipgnn.experiments.trial import Trial
 
 
-def show_status(spec: Spec, store: Store, console: Console, *, traceback: bool = False) -> None:
-    """Print how much of every cell is finished, running, failed and diverged, and why.
+def show_status(
+    experiment: Experiment, store: Store, console: Console, *, traceback: bool = False
+) -> None:
+    """Print the numbers of finished, running, failed and diverged trials, and the errors.
 
     Args:
-        spec: the experiment.
-        store: its results.
-        console: where to print.
-        traceback: whether to print where the failed trials failed.
+        experiment: the experiment.
+        store: store of its results.
+        console: console to print to.
+        traceback: whether to print the tracebacks of failed trials.
 
     Raises:
-        StoreError: if a result, a trial or an attempt is damaged.
+        DamagedStoreError: if a result, a trial or an attempt is damaged.
     """
     finished, claimed = store.results().keys(), store.claimed()
-    trials = {trial.identity: trial for trial in spec.trials()}
+    trials = {trial.identity: trial for trial in experiment.trials()}
     done, running = len(finished & trials.keys()), len(claimed.keys() & trials.keys())
     failed = _among(trials, store.failures())
     diverged = _among(trials, store.diverged())
     console.print(
-        f"{spec.name} in {one_line(str(store.path))}: {done} of {len(trials)} trials finished, "
-        f"{running} running, {len(failed)} failed, {len(diverged)} diverged",
+        f"{experiment.name} in {one_line(str(store.path))}: {done} of {len(trials)} trials "
+        f"finished, {running} running, {len(failed)} failed, {len(diverged)} diverged",
     )
     table = Table(box=box.SIMPLE)
     table.add_column("model")
-    for dataset in spec.datasets:
+    for dataset in experiment.datasets:
         table.add_column(Text(dataset), justify="right")
-    cells = {(cell.row, cell.dataset): cell for cell in spec.cells}
-    for row in spec.rows:
+    cells = {(cell.row, cell.dataset): cell for cell in experiment.cells}
+    for row in experiment.rows:
         counts = [
-            _count(spec, cell, finished, failed.keys(), diverged.keys())
+            _count(experiment, cell, finished, failed.keys(), diverged.keys())
             if cell is not None
             else "–"
-            for cell in (cells.get((row.name, dataset)) for dataset in spec.datasets)
+            for cell in (cells.get((row.name, dataset)) for dataset in experiment.datasets)
         ]
         table.add_row(Text(row.name), *counts)
     console.print(table, soft_wrap=False)
@@ -64,11 +67,13 @@ def _among(trials: Mapping[str, Trial], found: Mapping[str, Failure]) -> dict[st
     return {identity: found[identity] for identity in trials if identity in found}
 
 
-def _count(spec: Spec, cell: Cell, finished: Set[str], failed: Set[str], diverged: Set[str]) -> str:
+def _count(
+    experiment: Experiment, cell: Cell, finished: Set[str], failed: Set[str], diverged: Set[str]
+) -> str:
     own = {
         trial.identity
         for configuration in cell.configurations
-        for trial in spec.trials_of(cell, configuration)
+        for trial in experiment.trials_of(cell, configuration)
     }
     text = f"{len(own & finished)} of {len(own)}"
     for those, what in ((failed, "failed"), (diverged, "diverged")):

@@ -1,4 +1,4 @@
-"""Data sets: the TU collection, property tasks from a seed, folds and characteristics."""
+"""Data sets: the TU collection, synthetic property tasks, folds and characteristics."""
 
 from clipgnn.datasets.folds import hold_out, stratified_folds
 from clipgnn.datasets.properties import (

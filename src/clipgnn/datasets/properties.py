@@ -1,10 +1,9 @@
-"""Graphs that test a property, made from a seed: the synthetic tasks of the paper's appendix.
+"""Generators of the synthetic tasks of the paper's appendix.
 
-In the first three, a graph that has a property is drawn, and a copy of it loses the property by a
-few added edges, so that little else tells the two apart. `y` is 1 for the graph as it was drawn
-(the paper's positive sample) and 0 for the copy with added edges, which comes right after it. No
-graph has attributes: every node has the label 0. Nodes are in a random order, the same in both
-graphs of a pair, so that a node's number says nothing about the graph.
+The first three tasks consist of pairs. A random graph with a property (class 1, the paper's
+positive sample) is followed by a copy that loses the property by a few added edges (class 0), so
+that the two graphs differ in little else. Graphs have no attributes: every node has the label 0.
+Nodes are in a random order, the same for both graphs of a pair.
 """
 
 from collections.abc import Callable, Sequence
@@ -19,33 +18,34 @@ from clipgnn.graphs.packed import PackedGraphs
 from clipgnn.graphs.seeds import check_seed
 
 SKIP_LENGTHS = (2, 3, 4, 5, 6, 9, 11, 12, 13, 16)
-"""The ten skip lengths of the literature; on 41 nodes no two give isomorphic graphs."""
+"""The ten skip lengths of the literature, whose graphs of 41 nodes are not isomorphic."""
 
 Adjacency = NDArray[np.bool_]  # [graphs, nodes, nodes]
 
-_ENTRIES_AT_ONCE = 4_000_000  # of adjacency matrices, which bounds memory
-_FIRST_DRAWS = 20_000  # before a share of graphs that fit is taken for too small
-_SMALLEST_SHARE = 0.001
+_ENTRIES_AT_ONCE = 4_000_000  # entries of adjacency matrices per step, which bounds memory
+_MIN_DRAWS = 20_000  # random graphs before the share of accepted ones is judged
+_MIN_SHARE = 0.001
 
 
 def connectivity(
     seed: int = 0, *, num_pairs: int = 500, component_size: int = 10, probability: float = 0.5
 ) -> PackedGraphs:
-    """Connectivity: has this graph two components, or did an edge join them?
+    """Generate the connectivity task: graphs of two components, and with an edge between them.
 
     Args:
-        seed: seed of everything random.
-        num_pairs: graphs of each class.
-        component_size: nodes of each of the two components.
-        probability: of each edge inside a component; disconnected ones are drawn again.
+        seed: seed of the random graphs.
+        num_pairs: number of graphs of each class.
+        component_size: number of nodes of each of the two components.
+        probability: probability of each edge inside a component; components that are not
+            connected are drawn again.
 
     Returns:
-        Graphs of two connected components (class 1), each followed by itself with one more edge,
-        between two random nodes of different components (class 0).
+        Graphs of two connected components (class 1), each followed by its copy with an edge between
+        two random nodes of different components (class 0).
 
     Raises:
-        InvalidParameterError: if a size is under 1, or so few edges are drawn that hardly any
-            component is connected.
+        InvalidParameterError: if a size is under 1, or the probability is so small that random
+            components are almost never connected.
     """
     random = _random("connectivity", seed)
     _check_at_least(1, num_pairs=num_pairs, component_size=component_size)
@@ -67,22 +67,22 @@ def connectivity(
 def bipartiteness(
     seed: int = 0, *, num_pairs: int = 500, part_size: int = 10, probability: float = 0.5
 ) -> PackedGraphs:
-    """Bipartiteness: can this graph be drawn in two colors, or has it an odd cycle?
+    """Generate the bipartiteness task: bipartite graphs, and with an odd cycle.
 
     Args:
-        seed: seed of everything random.
-        num_pairs: graphs of each class.
-        part_size: nodes of each of the two parts.
-        probability: of each edge between the parts.
+        seed: seed of the random graphs.
+        num_pairs: number of graphs of each class.
+        part_size: number of nodes of each of the two parts.
+        probability: probability of each edge between the parts.
 
     Returns:
-        Bipartite graphs (class 1), each followed by itself with one more edge, which closes an odd
-        cycle (class 0): it joins two random nodes of one part that a path joins already, as an
-        edge between two components of a bipartite graph leaves it bipartite.
+        Bipartite graphs (class 1), each followed by its copy with an edge that closes an odd cycle
+        (class 0). The edge joins two random nodes of one part and of one component; an edge between
+        components would leave the graph bipartite.
 
     Raises:
-        InvalidParameterError: if a part has under 2 nodes, or so few edges are drawn that hardly
-            any graph has a path between two nodes of one part.
+        InvalidParameterError: if a part has under 2 nodes, or the probability is so small that
+            random graphs almost never have a path between two nodes of one part.
     """
     random = _random("bipartiteness", seed)
     _check_at_least(1, num_pairs=num_pairs)
@@ -106,21 +106,21 @@ def bipartiteness(
 def triangle_freeness(
     seed: int = 0, *, num_pairs: int = 500, num_nodes: int = 20, probability: float = 0.1
 ) -> PackedGraphs:
-    """Triangle-freeness: are there three nodes all joined to each other?
+    """Generate the triangle-freeness task: graphs without triangles, and with one.
 
     Args:
-        seed: seed of everything random.
-        num_pairs: graphs of each class.
-        num_nodes: nodes of each graph.
-        probability: of each edge; graphs with a triangle are drawn again.
+        seed: seed of the random graphs.
+        num_pairs: number of graphs of each class.
+        num_nodes: number of nodes of each graph.
+        probability: probability of each edge; graphs with a triangle are drawn again.
 
     Returns:
-        Graphs without triangles (class 1), each followed by itself with random edges added one by
-        one until there is a triangle (class 0).
+        Graphs without triangles (class 1), each followed by its copy with random edges, added one
+        by one until there is a triangle (class 0).
 
     Raises:
-        InvalidParameterError: if there are under 3 nodes, or edges are so
-            numerous that hardly any graph is without triangles.
+        InvalidParameterError: if there are under 3 nodes, or the probability is so large that
+            random graphs almost always have a triangle.
     """
     random = _random("triangle-freeness", seed)
     _check_at_least(1, num_pairs=num_pairs)
@@ -150,23 +150,22 @@ def circular_skip_links(
     skip_lengths: Sequence[int] = SKIP_LENGTHS,
     copies: int = 15,
 ) -> PackedGraphs:
-    """Circular skip links: which of ten 4-regular graphs is this one?
+    """Generate the circular skip links task: rings with additional edges of one length.
 
-    Nodes on a ring are joined to their neighbors and to those a skip length away. All graphs of
-    one size are 4-regular, so no message-passing network can tell any two of them apart.
+    Each node of a ring is joined to the next node and to the node a skip length away. All graphs
+    are 4-regular and of the same size, so message-passing networks cannot distinguish them.
 
     Args:
-        seed: seed of the random relabelings of the nodes.
-        num_nodes: nodes of each graph.
-        skip_lengths: a class for each; from 2 to under half of the nodes.
-        copies: graphs of each class, each with its nodes in another random order.
+        seed: seed of the random orders of the nodes.
+        num_nodes: number of nodes of each graph.
+        skip_lengths: skip length of each class, from 2 to under half of the nodes.
+        copies: number of graphs of each class, each in another random order of the nodes.
 
     Returns:
-        Graphs with label 0 on every node and the skip length's place as `y`, class by class.
+        Graphs sorted by class. The class is the index of the skip length.
 
     Raises:
-        InvalidParameterError: if a skip length gives a graph that is not 4-regular, or there are
-            none.
+        InvalidParameterError: if there is no skip length, or one whose graph is not 4-regular.
     """
     if not isinstance(skip_lengths, Sequence) or not skip_lengths:
         raise InvalidParameterError(
@@ -197,15 +196,15 @@ def circular_skip_links(
 
 
 def _ring(num_nodes: int, skip: int) -> Tensor:
-    """Edges of the circular skip link graph, both ways."""
+    """Return the edges of a circular skip link graph in both directions."""
     node = torch.arange(num_nodes).repeat(2)
     step = torch.tensor([1, skip]).repeat_interleave(num_nodes)
-    forth = torch.stack([node, (node + step) % num_nodes])
-    return torch.cat([forth, forth.flip(0)], dim=1)
+    forward = torch.stack([node, (node + step) % num_nodes])
+    return torch.cat([forward, forward.flip(0)], dim=1)
 
 
 def _random(task: str, seed: int) -> np.random.Generator:
-    """Different numbers for each task, also from the same seed."""
+    """Return a generator whose numbers depend on the task and the seed."""
     return np.random.default_rng([check_seed(seed), *task.encode()])
 
 
@@ -229,36 +228,36 @@ def _select(
     wanted: int,
     num_nodes: int,
     draw: Callable[[int], Adjacency],
-    fits: Callable[[Adjacency], NDArray[np.bool_]],
+    accepts: Callable[[Adjacency], NDArray[np.bool_]],
     what: str,
 ) -> Adjacency:
-    """Draw until enough graphs fit, in bounded time."""
+    """Draw graphs until enough of them are accepted, in bounded time."""
     at_once = min(1000, max(1, _ENTRIES_AT_ONCE // num_nodes**2))
     found: list[Adjacency] = []
-    have = drawn = 0
-    while have < wanted:
-        if drawn >= _FIRST_DRAWS and have < _SMALLEST_SHARE * drawn:
+    accepted = drawn = 0
+    while accepted < wanted:
+        if drawn >= _MIN_DRAWS and accepted < _MIN_SHARE * drawn:
             raise InvalidParameterError(
-                f"Sizes and probability must give {what} often enough. Got {have} of the {wanted} "
-                f"needed among {drawn} random graphs. Change the probability."
+                f"Sizes and probability must give {what} often enough. Got {accepted} of the "
+                f"{wanted} needed among {drawn} random graphs. Use another probability."
             )
         batch = draw(at_once)
-        found.append(batch[fits(batch)])
-        have += len(found[-1])
+        found.append(batch[accepts(batch)])
+        accepted += len(found[-1])
         drawn += at_once
     return np.concatenate(found)[:wanted]
 
 
 def _symmetric(draws: Adjacency) -> Adjacency:
-    """Undirected graphs without loops from the entries above the diagonals."""
+    """Return undirected graphs without self-loops from the entries above the diagonals."""
     above = np.triu(draws, 1)
     return above | above.transpose(0, 2, 1)
 
 
 def _reachable(graphs: Adjacency) -> Adjacency:
-    """Which nodes does a path join? Every node reaches itself."""
+    """Return which pairs of nodes have a path between them; every node has one to itself."""
     reach = graphs | np.eye(graphs.shape[1], dtype=np.bool_)
-    for _ in range(graphs.shape[1].bit_length()):  # each step doubles the length of paths
+    for _ in range(graphs.shape[1].bit_length()):  # each step doubles the length of the paths
         steps = reach.astype(np.float32)
         reach = (steps @ steps) > 0
     return reach
@@ -276,14 +275,14 @@ def _any(entries: Adjacency) -> NDArray[np.bool_]:
 def _random_entry(
     allowed: Adjacency, random: np.random.Generator
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Row and column of a random true entry of each matrix."""
+    """Return row and column of a random true entry of each matrix."""
     keys = np.where(allowed, random.random(allowed.shape), -1.0).reshape(len(allowed), -1)
     row, column = np.divmod(keys.argmax(1), allowed.shape[2])
     return row, column
 
 
 def _joined(graphs: Adjacency, first: NDArray[np.intp], second: NDArray[np.intp]) -> Adjacency:
-    """The graphs with an edge more each."""
+    """Return copies of the graphs with one more edge each."""
     result, graph = graphs.copy(), np.arange(len(graphs))
     result[graph, first, second] = result[graph, second, first] = True
     return result
@@ -292,7 +291,7 @@ def _joined(graphs: Adjacency, first: NDArray[np.intp], second: NDArray[np.intp]
 def _pairs(
     name: str, positive: Adjacency, negative: Adjacency, random: np.random.Generator
 ) -> PackedGraphs:
-    """Each positive graph and the negative one made from it, in one random order of the nodes."""
+    """Return pairs of a positive and a negative graph in a common random order of the nodes."""
     count, num_nodes = positive.shape[:2]
     order = random.random((count, num_nodes)).argsort(1)
     pair = np.arange(count)[:, None, None]

@@ -1,4 +1,4 @@
-"""Data sets by name: the paper's nine, and any other of the TU collection."""
+"""Data sets by name: the nine of the paper, and all others of the TU collection."""
 
 import os
 from collections.abc import Callable, Mapping
@@ -9,7 +9,7 @@ from clipgnn.datasets.properties import (
     connectivity,
     triangle_freeness,
 )
-from clipgnn.datasets.tu import load_tu
+from clipgnn.datasets.tu import check_name, load_tu
 from clipgnn.errors import DatasetNotFoundError, suggestion
 from clipgnn.graphs.packed import PackedGraphs
 
@@ -19,13 +19,13 @@ PROPERTY_TASKS: Mapping[str, Callable[[int], PackedGraphs]] = {
     "triangle-freeness": triangle_freeness,
     "csl": circular_skip_links,
 }
-"""The tasks made from a seed."""
+"""The synthetic tasks, which are generated from a seed."""
 
 BENCHMARKS = ("MUTAG", "PTC_MR", "PROTEINS", "IMDB-BINARY", "IMDB-MULTI")
-"""The paper's benchmarks, which it calls MUTAG, PTC, PROTEINS, IMDBb and IMDBm."""
+"""The real data sets of the paper, which calls them MUTAG, PTC, PROTEINS, IMDBb and IMDBm."""
 
 DATASET_NAMES = (*PROPERTY_TASKS, *BENCHMARKS)
-"""Every data set of the paper."""
+"""All data sets of the paper."""
 
 
 def load_dataset(
@@ -35,22 +35,24 @@ def load_dataset(
     seed: int = 0,
     download: bool = True,
 ) -> PackedGraphs:
-    """A data set by its name.
+    """Load a data set by its name.
 
     Args:
         name: one of `DATASET_NAMES`, or any other data set in the layout of the TU collection.
         root: folder of the TU data sets, as for `load_tu`.
-        seed: seed of the property tasks; the others do not depend on it.
-        download: whether a TU data set that is not there may be downloaded.
+        seed: seed of the property tasks; other data sets do not depend on it.
+        download: whether a missing TU data set may be downloaded.
 
     Raises:
-        DatasetNotFoundError: if there is no such data set, or it is not there.
+        InvalidParameterError: if the name is not a string or cannot be a data set's.
+        DatasetNotFoundError: if there is no data set of this name, or its files are missing.
         DatasetFileError: if its files are damaged.
 
     Example:
         >>> load_dataset("csl", seed=1)
         PackedGraphs('csl', graphs=150, nodes=6150, edges=24600, in_channels=1)
     """
+    check_name(name)
     if (make := PROPERTY_TASKS.get(name)) is not None:
         return make(seed)
     try:
@@ -59,6 +61,6 @@ def load_dataset(
         if name in BENCHMARKS:
             raise
         raise DatasetNotFoundError(
-            f"{name!r} is none of the data sets known by name "
-            f"({', '.join(DATASET_NAMES)}).{suggestion(name, DATASET_NAMES)} {error}"
+            f"The name of a data set must be one of {', '.join(DATASET_NAMES)}, or of a folder in "
+            f"the TU layout. Got {name!r}.{suggestion(name, DATASET_NAMES)} {error}"
         ) from error

@@ -1,6 +1,6 @@
 """Checksums of files of the TU collection.
 
-Only of data sets whose original files were at hand; others are not compared with anything.
+Other data sets of the collection are not compared with checksums.
 """
 
 SHA256: dict[str, dict[str, str]] = {
@@ -26,4 +26,4 @@ SHA256: dict[str, dict[str, str]] = {
         "node_labels": "f758e8ad3d6e3c026b50833d75f6f90735b94eb3345e4243707f495ca8afea8d",
     },
 }
-"""By data set, then by the part of the file name between `NAME_` and `.txt`."""
+"""SHA-256 by data set and by the part of the file name between `NAME_` and `.txt`."""

@@ -1,7 +1,7 @@
-"""The text files of a data set in the layout of the TU collection, read and checked.
+"""Reader of the text files of a data set in the TU layout.
 
-PyG's own reader is not used because it loses a last line that does not end in a newline and the
-last graphs if they have no edges, and takes whatever the numbers say for a graph.
+PyG's reader is not used: it drops a last line without a newline, and the last graphs if they have
+no edges, and it does not check the numbers.
 """
 
 import warnings
@@ -19,16 +19,16 @@ from clipgnn.errors import DatasetFileError
 
 @dataclass(frozen=True)
 class TUFiles:
-    """What the files say, with nodes and graphs numbered from 0 and labels as they are.
+    """Content of the files, with nodes and graphs numbered from 0 and unchanged labels.
 
     Attributes:
-        edges: `[2, lines]`, nodes numbered across the data set from 0.
-        graph_of_node: `[nodes]`, ascending from 0.
-        targets: int64 labels of the graphs `[graphs]`, or, where there are none, their attributes
-            `[graphs, channels]`.
-        node_labels: `[nodes, kinds of labels]`, or None.
-        node_attributes: `[nodes, channels]`, or None where there are none or none were asked for.
-        edge_labels: `[lines, kinds of labels]`, likewise.
+        edges: `[2, edges]`, with nodes numbered across the data set.
+        graph_of_node: `[nodes]`, ascending.
+        targets: int64 labels of the graphs `[graphs]`, or, if there are no labels, attributes of
+            the graphs `[graphs, channels]`.
+        node_labels: `[nodes, columns]`, or None.
+        node_attributes: `[nodes, channels]`, or None if there are none or they were not requested.
+        edge_labels: `[edges, columns]`, or None if there are none or they were not requested.
     """
 
     edges: Tensor
@@ -42,13 +42,13 @@ class TUFiles:
     def read(
         cls, folder: Path, name: str, *, node_attributes: bool = False, edge_labels: bool = False
     ) -> "TUFiles":
-        """Read `NAME_A.txt` and its companions from a folder, into which nothing is written.
+        """Read `NAME_A.txt` and the other files of a data set.
 
         Args:
-            folder: where the files are.
-            name: the data set, with which the files' names begin.
-            node_attributes: read these too.
-            edge_labels: read these too.
+            folder: folder of the files, which is not changed.
+            name: name of the data set, which is the beginning of the names of the files.
+            node_attributes: whether to read node attributes.
+            edge_labels: whether to read edge labels.
 
         Raises:
             DatasetFileError: if a file is missing or damaged, or two of them disagree.
@@ -60,15 +60,15 @@ class TUFiles:
                 *("node_labels", "node_attributes", "edge_labels"),
             )
         }
-        there = {part: path for part, path in paths.items() if path.is_file()}
+        found = {part: path for part, path in paths.items() if path.is_file()}
         for part in ("A", "graph_indicator"):
-            if part not in there:
+            if part not in found:
                 raise DatasetFileError(_missing(name, folder, paths[part].name))
-        if "graph_labels" in there:
-            path = there["graph_labels"]
+        if "graph_labels" in found:
+            path = found["graph_labels"]
             targets = _integers(path, 1)[:, 0]
-        elif "graph_attributes" in there:
-            path = there["graph_attributes"]
+        elif "graph_attributes" in found:
+            path = found["graph_attributes"]
             targets = _floats(path)
         else:
             raise DatasetFileError(_missing(name, folder, paths["graph_labels"].name))
@@ -78,13 +78,13 @@ class TUFiles:
         _check_edges(edges, graph_of_node, paths["A"])
 
         def read(part: str, reader: Callable[[Path], Tensor], rows: int) -> Tensor | None:
-            path = there.get(part)
+            path = found.get(part)
             return None if path is None else _with_rows(reader(path), rows, part[:4], path)
 
         if not node_attributes:
-            there.pop("node_attributes", None)
+            found.pop("node_attributes", None)
         if not edge_labels:
-            there.pop("edge_labels", None)
+            found.pop("edge_labels", None)
         num_nodes, num_edges = len(graph_of_node), edges.shape[1]
         return cls(
             edges=edges,
@@ -97,7 +97,7 @@ class TUFiles:
 
 
 def _numbers(path: Path, columns: int | None = None) -> NDArray[np.float64]:
-    """The numbers of a file, a row for each line; blank lines do not count."""
+    """Read the numbers of a file, a row for each line that is not blank."""
     try:
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "loadtxt: input contained no data")
@@ -115,7 +115,9 @@ def _numbers(path: Path, columns: int | None = None) -> NDArray[np.float64]:
         )
     if not np.isfinite(rows).all():
         line = int((~np.isfinite(rows)).any(1).argmax()) + 1
-        raise DatasetFileError(f"{path} must hold finite numbers. Got another in row {line}.")
+        raise DatasetFileError(
+            f"{path} must have finite numbers only. Got NaN or infinity in row {line}."
+        )
     return rows
 
 
@@ -125,7 +127,7 @@ def _integers(path: Path, columns: int | None = None) -> Tensor:
     if not_whole.any():
         line = int(not_whole.any(1).argmax())
         raise DatasetFileError(
-            f"{path} must hold whole numbers. Got {rows[line].tolist()} in row {line + 1}."
+            f"{path} must have integers only. Got {rows[line].tolist()} in row {line + 1}."
         )
     return torch.from_numpy(rows.astype(np.int64))
 
@@ -135,7 +137,7 @@ def _floats(path: Path) -> Tensor:
 
 
 def _first_bad_line(path: Path) -> str:
-    """Which line keeps a file from being a table of numbers?"""
+    """Return the error message for the first line that is not part of a table of numbers."""
     width = None
     lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
     for number, line in enumerate(lines, start=1):
@@ -145,40 +147,42 @@ def _first_bad_line(path: Path) -> str:
             found = len([float(word) for word in line.split(",")])
         except ValueError:
             return (
-                f"{path} must hold numbers with commas between. Got {line[:60]!r} in line {number}."
+                f"{path} must have numbers separated by commas. Got {line[:60]!r} in line {number}."
             )
         if width not in (None, found):
             return (
-                f"{path} must have as many numbers in each line. "
-                f"Got {width} before and {found} in line {number}."
+                f"{path} must have the same number of columns in each line. "
+                f"Got {found} in line {number} after {width}."
             )
         width = found
-    return f"{path} must be a text file of numbers with commas between."
+    return f"{path} must be a text file of numbers separated by commas."
 
 
 def _missing(name: str, folder: Path, file: str) -> str:
     return (
-        f"The data set {name!r} must have a file {file}. {folder} has none. Copy the whole data "
-        f"set there: {name}_A.txt, {name}_graph_indicator.txt, {name}_graph_labels.txt, and its "
-        "labels of nodes and edges if it has any."
+        f"The data set {name!r} must have a file {file}. Got none in {folder}. Copy all files of "
+        f"the data set there: {name}_A.txt, {name}_graph_indicator.txt, {name}_graph_labels.txt, "
+        "and node and edge labels if it has any."
     )
 
 
 def _with_rows(values: Tensor, rows: int, per: str, path: Path) -> Tensor:
     if len(values) != rows:
         raise DatasetFileError(
-            f"{path} must have a line for each {per}, {rows} in all. Got {len(values)}."
+            f"{path} must have a line for each {per}, {rows} in total. Got {len(values)}."
         )
     return values
 
 
 def _check_graphs(graph_of_node: Tensor, num_graphs: int, path: Path, targets: Path) -> None:
     if len(graph_of_node) == 0:
-        raise DatasetFileError(f"{path} must name the graph of at least one node. It is empty.")
+        raise DatasetFileError(
+            f"{path} must have the graph of at least one node. Got an empty file."
+        )
     falling = (graph_of_node.diff() < 0).nonzero().flatten()
     if falling.numel():
         raise DatasetFileError(
-            f"{path} must list the nodes graph by graph. Got graph "
+            f"{path} must be sorted by graph. Got graph "
             f"{int(graph_of_node[falling[0] + 1]) + 1} after {int(graph_of_node[falling[0]]) + 1}."
         )
     if int(graph_of_node[0]) < 0:
@@ -188,7 +192,8 @@ def _check_graphs(graph_of_node: Tensor, num_graphs: int, path: Path, targets: P
     last = int(graph_of_node[-1]) + 1
     if last != num_graphs:
         raise DatasetFileError(
-            f"{targets} must have a line for each graph, {last} by {path.name}. Got {num_graphs}."
+            f"{targets} must have a line for each of the {last} graphs of {path.name}. "
+            f"Got {num_graphs}."
         )
 
 
@@ -197,7 +202,7 @@ def _check_edges(edges: Tensor, graph_of_node: Tensor, path: Path) -> None:
     if bool(outside.any()):
         line = int(outside.nonzero()[0])
         raise DatasetFileError(
-            f"{path} must name nodes from 1 to {len(graph_of_node)}. "
+            f"{path} must have nodes from 1 to {len(graph_of_node)}. "
             f"Got {(edges[:, line] + 1).tolist()} in row {line + 1}."
         )
     source, target = graph_of_node[edges]
@@ -205,7 +210,6 @@ def _check_edges(edges: Tensor, graph_of_node: Tensor, path: Path) -> None:
     if bool(across.any()):
         line = int(across.nonzero()[0])
         raise DatasetFileError(
-            f"{path} must join nodes of one graph. Row {line + 1}, "
-            f"{(edges[:, line] + 1).tolist()}, joins graphs {int(source[line]) + 1} and "
-            f"{int(target[line]) + 1}."
+            f"{path} must have edges inside graphs only. Got {(edges[:, line] + 1).tolist()} in "
+            f"row {line + 1}, between graphs {int(source[line]) + 1} and {int(target[line]) + 1}."
         )

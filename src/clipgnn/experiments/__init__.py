@@ -1,29 +1,39 @@
-"""Experiments: a spec describes trials, an executor runs them, a store keeps their results."""
+"""Experiments: trials described by a TOML file, run by an executor, recorded in a store."""
 
+from clipgnn.experiments.artifacts import load_model, load_predictions
 from clipgnn.experiments.data import fingerprints
 from clipgnn.experiments.evaluation import MeasuredCell, evaluate
+from clipgnn.experiments.experiment import Experiment, Overrides
+from clipgnn.experiments.options import RunOptions
+from clipgnn.experiments.plans import stored_experiment
 from clipgnn.experiments.protocol import Measurement, fair, gin
-from clipgnn.experiments.reading import find_spec, read_spec
-from clipgnn.experiments.run import Progress, run_experiment
-from clipgnn.experiments.spec import Overrides, Spec
+from clipgnn.experiments.reading import find_experiment, read_experiment
+from clipgnn.experiments.repair import repair
+from clipgnn.experiments.run import RunProgress, run_experiment
 from clipgnn.experiments.store import Store
-from clipgnn.experiments.trial import Trial, TrialResult, run_trials
+from clipgnn.experiments.trial import Trial, TrialResult
+from clipgnn.experiments.work import run_trials
 
 __all__ = [
+    "Experiment",
     "MeasuredCell",
     "Measurement",
     "Overrides",
-    "Progress",
-    "Spec",
+    "RunOptions",
+    "RunProgress",
     "Store",
     "Trial",
     "TrialResult",
     "evaluate",
     "fair",
-    "find_spec",
+    "find_experiment",
     "fingerprints",
     "gin",
-    "read_spec",
+    "load_model",
+    "load_predictions",
+    "read_experiment",
+    "repair",
     "run_experiment",
     "run_trials",
+    "stored_experiment",
 ]

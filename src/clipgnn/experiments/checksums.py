@@ -1,7 +1,7 @@
-"""Checksums of stored rows, and their values with types checked.
+"""Checksums of stored rows, and JSON objects in them.
 
-SQLite finds damage to the structure of its file, not to the values in it: a flipped bit of a score
-is another score. Every row that a table is computed from therefore carries a checksum.
+SQLite detects damage to the structure of its file, but not to the values in it. Every row that a
+table is computed from therefore has a checksum.
 """
 
 import json
@@ -13,14 +13,14 @@ from typing import Any
 from clipgnn.errors import StoreError
 
 CHECKSUM_BYTES = 16
-"""First bytes of a SHA-256 that are kept: enough against damage, which does not choose its bits."""
+"""Number of bytes of a SHA-256 hash that are stored, which suffices against accidental damage."""
 
 JSON_DEPTH = 32
-"""Largest nesting of stored JSON; a plan has four levels."""
+"""Maximum nesting depth of stored JSON; a plan has four levels."""
 
 
 def checksum(*values: object) -> bytes:
-    """Checksum of the values of a row, which distinguishes their types and boundaries.
+    """Return the checksum of the values of a row, which depends on their types and boundaries.
 
     Args:
         values: integers, floats, texts, bytes or None, in the order of the columns.
@@ -37,7 +37,7 @@ def checksum(*values: object) -> bytes:
 
 
 def json_object(text: str) -> Mapping[str, Any]:
-    """The object that a JSON text holds.
+    """Return the object in a JSON text.
 
     Raises:
         StoreError: if the text is not JSON, not an object, or nested too deeply; the message is a

@@ -1,4 +1,4 @@
-"""The data sets of an experiment: loading them, and the fingerprints by which trials name them.
+"""Data sets of an experiment: loading, and the fingerprints that trials record.
 
 Torch is imported inside the functions, so that stores and reports work without it.
 """
@@ -8,11 +8,11 @@ from functools import lru_cache
 from typing import Any
 
 from clipgnn.errors import DatasetFileError
-from clipgnn.experiments.catalog import TU_PREFIX
+from clipgnn.experiments.catalog import OPTION, TU_PREFIX
 
 
 def fingerprint_of(dataset: str) -> str:
-    """Load a data set and compute its fingerprint; nothing is cached, because files change.
+    """Load a data set and compute its fingerprint; it is not cached, because files change.
 
     Raises:
         DatasetNotFoundError: if it does not exist and could not be downloaded.
@@ -23,11 +23,11 @@ def fingerprint_of(dataset: str) -> str:
 
 
 def fingerprints(datasets: Iterable[str], expected: Mapping[str, str]) -> dict[str, str]:
-    """Load data sets and compute their fingerprints, before anything is trained on them.
+    """Load data sets and compute their fingerprints, before training starts.
 
     Args:
         datasets: names of the data sets.
-        expected: fingerprints of an earlier run that is to be continued; may lack any of them.
+        expected: fingerprints of an earlier run that is continued; any of them may be missing.
 
     Raises:
         DatasetNotFoundError: if one does not exist and could not be downloaded.
@@ -37,19 +37,19 @@ def fingerprints(datasets: Iterable[str], expected: Mapping[str, str]) -> dict[s
     for dataset, own in found.items():
         if expected.get(dataset, own) != own:
             raise DatasetFileError(
-                f"{_changed(dataset, expected[dataset], own)} Restore its files, or use "
-                "`clipgnn experiment run`, which measures everything on it again."
+                f"{_changed(dataset, expected[dataset], own)} Restore its files, or start "
+                "a new run, which trains all trials on it again."
             )
     return found
 
 
 @lru_cache(maxsize=2)
 def load(dataset: str, data: str) -> Any:
-    """The graphs of a data set, kept for the next trial of this process.
+    """Return the graphs of a data set, cached for the next trial of this process.
 
     Args:
         dataset: name of the data set.
-        data: the fingerprint it must have; if empty, any will do.
+        data: the fingerprint that it must have; if empty, it is not checked.
 
     Raises:
         DatasetNotFoundError: if it does not exist and could not be downloaded.
@@ -58,25 +58,28 @@ def load(dataset: str, data: str) -> Any:
     graphs = _load(dataset)
     if data and graphs.fingerprint != data:
         raise DatasetFileError(
-            f"{_changed(dataset, data, graphs.fingerprint)} Every machine must have the same "
-            "files, and they must stay the same during a run; start the run again if the change "
-            "was intended."
+            f"{_changed(dataset, data, graphs.fingerprint)} Use the same files on every "
+            "machine and during the whole run, or start the run again if the change was intended."
         )
     return graphs
 
 
 def _load(dataset: str) -> Any:
-    """A data set; those made from a seed are made from seed 0, the same one for all trials."""
+    """Load a data set; generated ones use seed 0 for all trials."""
     from clipgnn.datasets.registry import load_dataset
     from clipgnn.datasets.tu import load_tu
 
-    if dataset.startswith(TU_PREFIX):
-        return load_tu(dataset.removeprefix(TU_PREFIX))
-    return load_dataset(dataset, seed=0)
+    name, *options = dataset.split(OPTION)
+    if name.startswith(TU_PREFIX) or options:
+        return load_tu(
+            name.removeprefix(TU_PREFIX),
+            edge_labels="edge_labels" in options,
+            node_attributes="node_attributes" in options,
+        )
+    return load_dataset(name, seed=0)
 
 
 def _changed(dataset: str, expected: str, found: str) -> str:
     return (
-        f"The data set {dataset!r} must have the fingerprint {expected}, with which this run "
-        f"began. Got {found}."
+        f"The data set {dataset!r} must have the fingerprint {expected} of this run. Got {found}."
     )

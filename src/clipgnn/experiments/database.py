@@ -1,9 +1,9 @@
-"""The SQLite file of a store: opening, schema, transactions, and errors that say what to do.
+"""The SQLite file of a store: opening, schema, transactions, error messages.
 
-The file keeps SQLite's rollback journal, not a write-ahead log: between two transactions all of it
-is one file that can be copied, it needs no shared memory, and a process that is killed leaves at
-most a journal that the next one rolls back. Writes are rare and small here, which is where a
-write-ahead log would help.
+The file uses SQLite's rollback journal, not a write-ahead log: between transactions the store is
+one file that can be copied, it needs no shared memory, and a killed process leaves at most a
+journal that the next process rolls back. Writes are rare and small, so that a write-ahead log would
+not make them faster.
 """
 
 import sqlite3
@@ -17,12 +17,12 @@ from clipgnn.errors import StoreError, StoreLockedError
 from clipgnn.experiments.lock_holders import lock_holders
 
 APPLICATION = 0x434C4950
-"""Marks the file as ours: "CLIP" in ASCII."""
+"""SQLite application ID of stores: "CLIP" in ASCII."""
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 
 BUSY_SECONDS = 0.1
-"""How long SQLite itself waits for a lock; between two such waits Python can handle Ctrl-C."""
+"""Seconds that SQLite itself waits for a lock; Python handles Ctrl-C between two waits."""
 
 _SCHEMA = """
 CREATE TABLE plans (
@@ -39,7 +39,7 @@ CREATE TABLE sessions (
     machine TEXT NOT NULL,
     process INTEGER NOT NULL,
     started TEXT NOT NULL,            -- of the process, in ticks since boot
-    signed REAL NOT NULL,             -- seconds since 1970
+    heartbeat REAL NOT NULL,          -- seconds since 1970
     command TEXT NOT NULL,
     begun TEXT NOT NULL,
     ended TEXT
@@ -88,11 +88,11 @@ _STATEMENTS = [text.strip() for text in _SCHEMA.split(";\n") if text.strip()]
 
 
 class Database:
-    """A connection to the file of a store, with transactions.
+    """Connection to the file of a store, with transactions.
 
     Args:
         path: the file.
-        create: whether to make it if it is not there.
+        create: whether to create it if it does not exist.
         patience: seconds to wait for another process's transaction.
         check: whether to check that the file is an undamaged store.
 
@@ -107,26 +107,23 @@ class Database:
         self.path = path
         self.patience = patience
         if path.exists() and not path.is_file():  # opening a pipe would wait for its other end
-            raise StoreError(
-                f"A store must be a regular file, and {path} is not. Choose another file with "
-                "--store."
-            )
+            raise StoreError(f"A store must be a regular file. Got {path}. Use another file.")
         if not create and not path.exists():
             raise StoreError(f"There is no store {path}.")
         if create:
             try:
                 path.parent.mkdir(parents=True, exist_ok=True)
             except OSError as error:
-                raise StoreError(f"The folder of {path} cannot be made: {error}.") from error
+                raise StoreError(f"The folder of {path} cannot be created: {error}.") from error
         mode = "rwc" if create else "rw"
         with self.errors():
             self._connection = sqlite3.connect(
                 f"{path.absolute().as_uri()}?mode={mode}",
                 uri=True,
                 timeout=min(patience, BUSY_SECONDS),
-                isolation_level=None,  # transactions are begun here, by hand
+                isolation_level=None,  # `transaction` starts and ends transactions
             )
-        # Damaged text must reach the checksums, which say in which row it is.
+        # Damaged text must reach the checksums, which report the row.
         self._connection.text_factory = lambda content: content.decode("utf-8", "replace")
         try:
             self._prepare(create)
@@ -138,18 +135,18 @@ class Database:
             raise
 
     def read(self, query: str, *values: object) -> list[tuple[Any, ...]]:
-        """All rows of a query."""
+        """Return all rows of a query."""
         with self.errors():
             return self._execute(query, values).fetchall()
 
     def write(self, query: str, *values: object) -> None:
-        """One statement of the transaction that is open."""
+        """Execute one statement of the open transaction."""
         with self.errors():
             self._execute(query, values)
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """All that is read and written inside happens at once, or not at all."""
+        """Run reads and writes inside as one atomic transaction."""
         with self.errors():
             self._execute("BEGIN IMMEDIATE")
         try:
@@ -157,7 +154,7 @@ class Database:
             with self.errors():
                 self._execute("COMMIT")
         finally:
-            # Still open: something failed. SQLite has ended it itself when the disk was full.
+            # An open transaction has failed. SQLite itself ends it when the disk is full.
             if self._connection.in_transaction:
                 with suppress(sqlite3.Error):
                     self._connection.execute("ROLLBACK")
@@ -168,7 +165,7 @@ class Database:
 
     @contextmanager
     def errors(self) -> Iterator[None]:
-        """Translate SQLite's errors into ours, which say what to do."""
+        """Translate errors of SQLite to `StoreError` with a fix."""
         try:
             yield
         except sqlite3.Error as error:
@@ -178,7 +175,7 @@ class Database:
             raise StoreError(self._damaged("its schema is not text")) from error
 
     def check_schema(self) -> None:
-        """Refuse a file that is not a store of this version.
+        """Check that the file is a store of this version.
 
         Raises:
             StoreError: if it is not.
@@ -186,35 +183,34 @@ class Database:
         [(application,)] = self.read("PRAGMA application_id")
         statements = [sql for (sql,) in self.read("SELECT sql FROM sqlite_schema") if sql]
         if not application and not statements:
-            raise StoreError(f"{self.path} is empty: nothing has been run into it yet.")
+            raise StoreError(f"{self.path} is empty. Run an experiment into it first.")
         if application != APPLICATION:
             raise StoreError(
                 f"{self.path} is a database of another program, not a store of clipgnn. "
-                "It was left as it is; choose another file with --store."
+                "It is unchanged. Use another file."
             )
         [(version,)] = self.read("PRAGMA user_version")
         if version == 1:
             raise StoreError(
                 f"{self.path} has schema version 1, and this clipgnn needs version "
-                f"{SCHEMA_VERSION}. The trials in it do not say on which data they were measured, "
-                "and normalization has changed since, so that its results cannot stand beside new "
-                f"ones. It was left as it is; read it with {self._source()}, or choose a new file "
-                "with --store."
+                f"{SCHEMA_VERSION}. Its trials have no fingerprints of their data, and "
+                "normalization has changed since, so that its results cannot be compared with new "
+                f"ones. It is unchanged. Read it with {self._source()}, or use a new file."
             )
         if version != SCHEMA_VERSION:
             raise StoreError(
                 f"{self.path} has schema version {version}, and this clipgnn knows version "
-                f"{SCHEMA_VERSION}. It was left as it is; use the clipgnn that wrote it, or "
-                "choose another file with --store."
+                f"{SCHEMA_VERSION}. It is unchanged. Use the clipgnn that wrote it, or another "
+                "file."
             )
         if sorted(statements) != sorted(_STATEMENTS):
             raise StoreError(self._damaged("its tables are not those of its version"))
 
     def check_integrity(self) -> None:
-        """Refuse a file whose structure is damaged.
+        """Check that the structure of the file is undamaged.
 
-        This is SQLite's full check. Its quick one does not compare indexes with their tables, and
-        which trials are finished is read from an index.
+        This is SQLite's full check. The quick check does not compare indexes with their tables, and
+        finished trials are read from an index.
 
         Raises:
             StoreError: if it is damaged.
@@ -224,16 +220,20 @@ class Database:
             raise StoreError(self._damaged(str(checked[0][0])))
 
     def _source(self) -> str:
-        """Which source wrote the results, as far as the store says."""
+        """Return which source wrote the results, if the store has it."""
         rows = self.read(
             "SELECT DISTINCT json_extract(content, '$.versions.clipgnn-source') "
             "FROM environments WHERE json_valid(content)"
         )
         sources = sorted(str(source) for (source,) in rows if source)
-        return f"the clipgnn of source {', '.join(sources)}" if sources else "the clipgnn before it"
+        return (
+            f"the clipgnn of source {', '.join(sources)}"
+            if sources
+            else "the clipgnn that wrote it"
+        )
 
     def _execute(self, query: str, values: Sequence[object] = ()) -> sqlite3.Cursor:
-        """Execute a statement; wait while another process has the file locked."""
+        """Execute a statement; wait while another process keeps the file locked."""
         end = time.monotonic() + self.patience
         while True:
             try:
@@ -247,7 +247,7 @@ class Database:
             self._execute("PRAGMA synchronous = FULL")
             self._execute("PRAGMA foreign_keys = ON")
         if create and not self.read("SELECT name FROM sqlite_schema"):
-            with self.transaction():  # which another process may have won
+            with self.transaction():  # another process may have created the tables meanwhile
                 if not self.read("SELECT name FROM sqlite_schema"):
                     for statement in _STATEMENTS:
                         self.write(statement)
@@ -258,29 +258,28 @@ class Database:
         if _is_locked(error):
             holders = ", ".join(lock_holders(self.path)) or "another process"
             return (
-                f"{self.path} has been locked by {holders} for over {self.patience:g} s. "
-                "Nothing is lost; run the command again once it is free."
+                f"{self.path} has been locked by {holders} for over {self.patience:g} s. It is "
+                "unchanged. Try again when the lock is released."
             )
         primary = _primary_code(error)
         if primary == sqlite3.SQLITE_FULL:
             return (
-                f"The disk of {self.path} is full. All results recorded so far are safe; make "
-                "room and run the same command to go on."
+                f"The disk of {self.path} is full. Recorded results are safe. Free some space and "
+                "run again."
             )
         if primary == sqlite3.SQLITE_IOERR:
             return (
-                f"{self.path} could not be read or written ({error}). All results recorded so "
-                "far are safe; check the disk and run the same command to go on."
+                f"{self.path} could not be read or written ({error}). Recorded results are safe. "
+                "Check the disk and run again."
             )
         if primary == sqlite3.SQLITE_READONLY:
-            return f"{self.path} cannot be written; check its permissions and its folder's."
+            return f"{self.path} cannot be written. Check its permissions and those of its folder."
         if primary == sqlite3.SQLITE_CANTOPEN:
-            return f"{self.path} cannot be opened; check that its folder is there and writable."
+            return f"{self.path} cannot be opened. Check that its folder exists and is writable."
         if primary == sqlite3.SQLITE_CONSTRAINT:
             return (
-                f"{self.path} was changed by another program in a way that does not fit what this "
-                f"command writes ({error}). All results recorded so far are safe; stop the other "
-                "program and run the same command again."
+                f"{self.path} was changed by another program and is inconsistent with this run "
+                f"({error}). Recorded results are safe. Stop the other program and run again."
             )
         if primary in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
             return self._damaged(str(error))
@@ -288,9 +287,8 @@ class Database:
 
     def _damaged(self, what: str) -> str:
         return (
-            f"{self.path} is damaged or not a store ({what}). It was left as it is: restore a "
-            "copy, save what can be saved with the sqlite3 program's .recover, or choose another "
-            "file with --store."
+            f"{self.path} is damaged or not a store ({what}). It is unchanged. Restore a copy, "
+            "recover rows with the .recover command of the sqlite3 program, or use another file."
         )
 
 

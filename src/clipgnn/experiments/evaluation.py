@@ -1,108 +1,108 @@
-"""From a store to measurements: the curves of every cell, under a protocol."""
+"""Evaluation of an experiment: the measurement of every table cell under a protocol."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-import numpy as np
-
-from clipgnn.errors import InvalidParameterError, suggestion
-from clipgnn.experiments.catalog import MODELS
-from clipgnn.experiments.protocol import PROTOCOLS, Candidate, Curve, Measurement, aligned
-from clipgnn.experiments.spec import Cell, Configuration, Spec
-from clipgnn.experiments.store import Failure, StoredResult
+from clipgnn.curves import Curves, mean_curves
+from clipgnn.errors import InvalidParameterError
+from clipgnn.experiments.attempts import Failure
+from clipgnn.experiments.experiment import Cell, Configuration, Experiment
+from clipgnn.experiments.protocol import PROTOCOLS, Candidate, Measurement, check_protocol
+from clipgnn.experiments.store import StoredResult
+from clipgnn.experiments.trial import metric_of
+from clipgnn.parameters import MODELS
 
 
 @dataclass(frozen=True)
 class MeasuredCell:
-    """A cell of the table with its number.
+    """A table cell with its measurement.
 
     Attributes:
         row: name of the row.
         dataset: name of the data set.
-        measurement: the number, and how much of it is there.
-        maximize: whether larger scores are better.
+        measurement: the measurement, which may be incomplete.
+        metric: name of the metric of its scores.
     """
 
     row: str
     dataset: str
     measurement: Measurement
-    maximize: bool
+    metric: str = "accuracy"
 
 
 def evaluate(
-    spec: Spec,
+    experiment: Experiment,
     results: Mapping[str, StoredResult],
     protocol: str | None = None,
     diverged: Mapping[str, Failure] | None = None,
 ) -> list[MeasuredCell]:
-    """Every cell of an experiment under a protocol.
+    """Evaluate every cell of an experiment under a protocol.
 
     Args:
-        spec: the experiment.
-        results: what is finished, by identity of the trial.
+        experiment: the experiment.
+        results: results of finished trials, by identity of the trial.
         protocol: name of the protocol; by default the experiment's own.
-        diverged: what diverged, likewise; without it, such trials count as missing.
+        diverged: failures of diverged trials, by identity; without it, such trials count as
+            missing.
 
     Raises:
-        InvalidParameterError: if there is no such protocol, or the trials do not suit it.
+        InvalidParameterError: if the protocol is unknown or does not suit the trials, or the
+            configurations of a cell have different metrics.
     """
-    name = protocol or spec.protocol
-    if name not in PROTOCOLS:
+    name = protocol or experiment.protocol
+    check_protocol(name)
+    if name == "fair" and experiment.split != "nested":
         raise InvalidParameterError(
-            f"The protocol must be one of {', '.join(PROTOCOLS)}. Got {name!r}."
-            f"{suggestion(name, PROTOCOLS)}"
-        )
-    if name == "fair" and spec.split != "nested":
-        raise InvalidParameterError(
-            'The protocol "fair" needs validation graphs, and these trials have none. '
-            'Run the experiment with split = "nested", or with --protocol fair.'
+            'protocol must be "gin" for trials without validation graphs. Got "fair". Run the '
+            'experiment with split = "nested" or protocol = "fair" first.',
+            parameter="protocol",
         )
     measured = []
-    for cell in spec.cells:
+    for cell in experiment.cells:
         candidates = [
-            _candidate(spec, cell, configuration, results, diverged or {})
+            _candidate(experiment, cell, configuration, results, diverged or {})
             for configuration in cell.configurations
         ]
-        losses = {str(configuration.recipe.get("loss")) for configuration in cell.configurations}
-        maximize = "squared-error" not in losses
-        measurement = PROTOCOLS[name](candidates, spec.folds, maximize=maximize)
-        measured.append(MeasuredCell(cell.row, cell.dataset, measurement, maximize))
+        measurement = PROTOCOLS[name](candidates, experiment.folds)
+        measured.append(MeasuredCell(cell.row, cell.dataset, measurement, _metric(cell)))
     return measured
 
 
+def _metric(cell: Cell) -> str:
+    metrics = {metric_of(configuration.recipe) for configuration in cell.configurations}
+    if len(metrics) > 1:
+        raise InvalidParameterError(
+            f"Configurations of {cell.row} on {cell.dataset} must have one metric to be compared. "
+            f"Got {', '.join(sorted(metrics))}. Use one loss and one metric in each row."
+        )
+    return metrics.pop()
+
+
 def _candidate(
-    spec: Spec,
+    experiment: Experiment,
     cell: Cell,
     configuration: Configuration,
     results: Mapping[str, StoredResult],
     diverged: Mapping[str, Failure],
 ) -> Candidate:
-    """The curves of a configuration.
+    """Collect the curves of a configuration.
 
     A fold is finished when all its seeds are, and diverged when one of them is.
     """
-    folds: dict[int, list[StoredResult]] = {}
+    folds: dict[int, list[Curves]] = {}
     reasons: dict[int, str] = {}
-    for trial in spec.trials_of(cell, configuration):
+    for trial in experiment.trials_of(cell, configuration):
         if trial.identity in diverged:
             reasons.setdefault(trial.fold, diverged[trial.identity].error)
         elif trial.identity in results:
-            folds.setdefault(trial.fold, []).append(results[trial.identity])
-    whole = {fold: found for fold, found in folds.items() if len(found) == len(spec.seeds)}
-    nested = spec.split == "nested"
+            folds.setdefault(trial.fold, []).append(results[trial.identity].curves)
     return Candidate(
         configuration={**configuration.parameters, **configuration.recipe},
-        test={fold: _mean([run.test_score for run in runs]) for fold, runs in whole.items()},
-        validation={
-            fold: _mean([run.validation_score for run in runs])
-            for fold, runs in whole.items()
-            if nested
+        folds={
+            fold: mean_curves(found)
+            for fold, found in folds.items()
+            if len(found) == len(experiment.seeds)
         },
         trained=MODELS[configuration.model].trained,
         diverged=reasons,
     )
-
-
-def _mean(curves: list[Curve]) -> Curve:
-    mean: Curve = np.mean(aligned(curves), axis=0)
-    return mean

@@ -1,39 +1,38 @@
-"""Jobs: trials that are trained together, and what became of them.
+"""Jobs: groups of trials that are trained together, and their outcomes.
 
-Trials that are trained together round differently from trials that are trained alone. Which ones
-are trained together is therefore derived here from the trials themselves, and never from what is
-finished, free, failed or asked for: a job is always a whole group.
+Trials that are trained together round differently from trials that are trained alone. The group of
+a trial is therefore derived from the trial itself, and never from which trials are finished,
+claimed, failed or requested: a job is always a whole group.
 """
 
 import traceback
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from math import isfinite
 
 from clipgnn.errors import InvalidParameterError
-from clipgnn.experiments.catalog import MODELS
 from clipgnn.experiments.trial import Trial, TrialResult
+from clipgnn.parameters import MODELS
 
 Work = Callable[[Sequence[Trial]], list[TrialResult]]
-"""What is done with the trials of a job: `run_trials`, with its device."""
+"""Function that runs the trials of a job: `run_trials` with its device."""
 
 
 @dataclass(frozen=True)
 class Job:
-    """Trials that are trained together: a whole group, in its order."""
+    """A whole group of trials that are trained together, in its order."""
 
     trials: tuple[Trial, ...]
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a job.
+    """The outcome of a job.
 
     Attributes:
         job: the job.
         results: a result for each of its trials, in their order; None if it failed.
-        error: why it failed, in one line.
-        traceback: where it failed, as Python prints it.
+        error: the error in one line, if it failed.
+        traceback: the traceback of the error.
     """
 
     job: Job
@@ -43,15 +42,15 @@ class Outcome:
 
 
 def group_of(trial: Trial, *, together: bool) -> tuple[Trial, ...]:
-    """The trials that are always trained in one computation with this one, itself among them.
+    """Return the group of a trial: all trials that are trained with it, itself included.
 
-    They are all folds of its configuration and seed, or the trial alone. The members of a group
+    These are all folds of its configuration and seed, or the trial alone. All trials of a group
     have the same group.
 
     Args:
         trial: the trial.
         together: whether every network trains its folds together, which is faster on a GPU.
-            Models with `folds_together` in the catalog always do.
+            Models with `folds_together` always do.
     """
     if not (together or MODELS[trial.model].folds_together):
         return (trial,)
@@ -59,9 +58,9 @@ def group_of(trial: Trial, *, together: bool) -> tuple[Trial, ...]:
 
 
 def jobs_of(trials: Iterable[Trial], *, together: bool) -> list[Job]:
-    """The groups of these trials as jobs, in the order of their first trials.
+    """Return the groups of trials as jobs, in the order of their first trials.
 
-    A job also holds the folds of its group that are not among these trials.
+    A job also contains the folds of its group that are not among these trials.
 
     Args:
         trials: the trials.
@@ -77,7 +76,7 @@ def jobs_of(trials: Iterable[Trial], *, together: bool) -> list[Job]:
 
 
 def attempt(work: Work, job: Job) -> Outcome:
-    """Do the work of a job; whatever it raises becomes part of the outcome."""
+    """Run the work of a job; an exception becomes part of the outcome."""
     try:
         results = tuple(work(job.trials))
         _check(job, results)
@@ -87,12 +86,12 @@ def attempt(work: Work, job: Job) -> Outcome:
 
 
 def failure(job: Job, error: str, trace: str = "") -> Outcome:
-    """The outcome of a job that failed."""
+    """Return the outcome of a job that failed."""
     return Outcome(job, None, error, trace or error)
 
 
 def describe(error: BaseException) -> str:
-    """An exception in one line."""
+    """Return an exception in one line."""
     lines = str(error).strip().splitlines()
     return f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__
 
@@ -101,23 +100,19 @@ def _check(job: Job, results: Sequence[TrialResult]) -> None:
     if [result.trial for result in results] != [trial.identity for trial in job.trials]:
         raise InvalidParameterError("A job must return a result for each trial, in their order.")
     for trial, result in zip(job.trials, results, strict=True):
-        for name in ("train_loss", "test_score", "validation_score"):
-            for epoch, value in enumerate(getattr(result, name), start=1):
-                if not isfinite(value):
-                    raise InvalidParameterError(
-                        f"{trial} must have finite curves. Its {name} is {value} in epoch {epoch}."
-                    )
-        if result.diverged is not None:
-            continue  # its curves end before the epoch that is named, perhaps at once
-        if not result.test_score:
-            raise InvalidParameterError(f"{trial} must have a score for each epoch. It has none.")
-        if len(result.train_loss) != len(result.test_score):
-            raise InvalidParameterError(
-                f"{trial} must have a loss for each of its {len(result.test_score)} epochs. "
-                f"It has {len(result.train_loss)}."
-            )
-        if trial.split == "nested" and len(result.validation_score) != len(result.test_score):
-            raise InvalidParameterError(
-                f"{trial} must have a validation score for each of its {len(result.test_score)} "
-                f"epochs. It has {len(result.validation_score)}."
-            )
+        try:
+            result.curves.check_complete(validation=trial.split == "nested")
+        except InvalidParameterError as error:
+            raise InvalidParameterError(f"{trial}: {error}") from error
+        if result.curves.diverged is None:
+            _check_kept(trial, result)
+
+
+def _check_kept(trial: Trial, result: TrialResult) -> None:
+    kept = (
+        ("model", trial.keep_model, result.model),
+        ("predictions", trial.keep_predictions, result.predictions),
+    )
+    for name, keep, value in kept:
+        if keep and value is None:
+            raise InvalidParameterError(f"{trial}: {name} must be kept. Got a result without it.")

@@ -1,4 +1,4 @@
-"""Which processes have a file open, as far as the operating system tells."""
+"""Processes that have a file open or locked, where the operating system lists them."""
 
 import os
 from collections.abc import Iterator
@@ -7,10 +7,10 @@ from pathlib import Path
 
 
 def lock_holders(path: Path) -> list[str]:
-    """Other processes of this machine that may hold a lock on a file: "process 12 (python)".
+    """Return other processes of this machine that may lock a file, as "process 12 (python)".
 
-    Those that `/proc/locks` lists for the file, or else all that have it open. Empty where there
-    is no `/proc`, and for processes of other machines or users.
+    These are the processes that `/proc/locks` lists for the file, or else all that have it open.
+    Without `/proc`, and for processes of other machines or users, the list is empty.
 
     Args:
         path: the file.
@@ -19,8 +19,11 @@ def lock_holders(path: Path) -> list[str]:
         file = path.stat()
     except OSError:
         return []
-    having = {process for process in _processes() if _has_open(process, file)}
-    return [f"process {each} ({_name(each)})" for each in sorted(_locking(file) & having or having)]
+    opened_by = {process for process in _processes() if _has_open(process, file)}
+    return [
+        f"process {each} ({_name(each)})"
+        for each in sorted(_locking(file) & opened_by or opened_by)
+    ]
 
 
 def _processes() -> Iterator[int]:
@@ -33,7 +36,7 @@ def _processes() -> Iterator[int]:
 def _has_open(process: int, file: os.stat_result) -> bool:
     try:
         opened = list(Path(f"/proc/{process}/fd").iterdir())
-    except OSError:  # of another user, or gone
+    except OSError:  # a process of another user, or one that has ended
         return False
     for each in opened:
         with suppress(OSError):
@@ -43,7 +46,7 @@ def _has_open(process: int, file: os.stat_result) -> bool:
 
 
 def _locking(file: os.stat_result) -> set[int]:
-    """Processes with a lock on a file of this number, on whichever disk."""
+    """Return processes with a lock on a file of this inode number, on any disk."""
     found = set()
     with suppress(OSError, ValueError, IndexError):
         for line in Path("/proc/locks").read_text(encoding="ascii").splitlines():

@@ -1,4 +1,4 @@
-"""What a result was made with: versions of everything, and the machine. No host names."""
+"""Versions and hardware that are recorded with results; no host names."""
 
 import os
 import platform
@@ -14,17 +14,17 @@ from clipgnn import __version__
 
 @cache
 def installed_versions() -> Mapping[str, str]:
-    """Version of Python, of every installed package, and a hash of this package's source."""
+    """Return the versions of Python and all packages, and a hash of this package's source."""
     versions = {
         name.lower().replace("_", "-"): distribution.version
         for distribution in distributions()
         if (name := distribution.metadata["Name"])
     }
-    versions.setdefault("clipgnn", __version__)  # where it runs from its source
+    versions.setdefault("clipgnn", __version__)  # not installed, but run from its source
     versions["python"] = platform.python_version()
     versions["clipgnn-source"] = source_hash()
     torch = sys.modules.get("torch")
-    if torch is not None:  # its own word says whether it is a build for CUDA
+    if torch is not None:  # its own version names the CUDA build
         versions["torch"] = str(torch.__version__)
         if torch.version.cuda:
             versions["cuda"] = str(torch.version.cuda)
@@ -33,7 +33,7 @@ def installed_versions() -> Mapping[str, str]:
 
 @cache
 def this_machine(device: str = "cpu") -> Mapping[str, str]:
-    """Processor, cores, memory, system, and the accelerator if it is the device."""
+    """Return processor, cores, memory, system, and the accelerator if it is the device."""
     machine = {
         "processor": _processor(),
         "cores": str(available_cores()),
@@ -47,7 +47,7 @@ def this_machine(device: str = "cpu") -> Mapping[str, str]:
 
 
 def available_cores() -> int:
-    """Cores this process may use, which can be fewer than the machine has."""
+    """Return the number of cores that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
@@ -55,7 +55,7 @@ def available_cores() -> int:
 
 @cache
 def source_hash() -> str:
-    """A hash of the package's Python files: which code it was, also between two commits."""
+    """Return a hash of the package's Python files, which identifies uncommitted code too."""
     digest = sha256()
     root = Path(__file__).parents[1]
     for path in sorted(root.rglob("*.py")):

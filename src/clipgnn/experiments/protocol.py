@@ -1,7 +1,7 @@
-"""From curves to a number: what is chosen, on what, and what is then reported.
+"""Protocols: from training curves to the number of a table cell.
 
-A protocol is a pure function over finished curves, applied after the run. It is part of the
-result: the same curves give different numbers under different protocols.
+A protocol is a pure function of finished curves, applied after the run. It is part of the result:
+the same curves give different numbers under different protocols.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -10,36 +10,32 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from clipgnn.errors import InvalidParameterError
-from clipgnn.experiments.catalog import Value
-
-Curve = NDArray[np.float64]
-"""A score after each epoch."""
+from clipgnn.curves import Curves, mean_curves
+from clipgnn.errors import InvalidParameterError, suggestion
+from clipgnn.parameters import Value
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Candidate:
-    """A configuration with the curves of the folds that are finished.
+    """A configuration with the curves of its finished folds.
 
     Attributes:
         configuration: its parameters and recipe.
-        test: for each finished fold, the curve of its test part.
-        validation: the same for the validation part, where the split has one.
-        trained: whether there are epochs to choose from; the curves of a kernel have one point.
-        diverged: for each fold whose training diverged, the reason; such a configuration is never
-            chosen.
+        folds: curves by number of the fold; the mean over seeds where there are several.
+        trained: whether it has epochs to choose from; curves of kernels have length 1.
+        diverged: reason by number of the fold, for folds whose training diverged; a configuration
+            with such folds is never chosen.
     """
 
     configuration: Mapping[str, Value]
-    test: Mapping[int, Curve]
-    validation: Mapping[int, Curve] = field(default_factory=dict)
+    folds: Mapping[int, Curves]
     trained: bool = True
     diverged: Mapping[int, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Divergence:
-    """A configuration that could not be chosen, and the reason for each diverged fold of it."""
+    """A configuration that is excluded, and the reason for each of its diverged folds."""
 
     configuration: Mapping[str, Value]
     folds: Mapping[int, str]
@@ -47,12 +43,12 @@ class Divergence:
 
 @dataclass(frozen=True)
 class Choice:
-    """What a protocol chose.
+    """The choice of a protocol.
 
     Attributes:
         configuration: the configuration.
         epoch: the epoch, from 1; None where there are no epochs.
-        fold: the fold it was chosen for; None if it was chosen for all of them.
+        fold: the fold that it is chosen for; None if it is chosen for all folds.
     """
 
     configuration: Mapping[str, Value]
@@ -62,15 +58,15 @@ class Choice:
 
 @dataclass(frozen=True)
 class Measurement:
-    """The number of a cell, and where it comes from.
+    """The number of a table cell and its origin.
 
     Attributes:
-        protocol: which protocol made it.
+        protocol: name of the protocol.
         values: test score of each fold, by number of the fold.
-        choices: what was chosen: once, or in every fold.
-        finished: folds that are there, over all configurations.
-        expected: folds there should be.
-        diverged: configurations that could not be chosen.
+        choices: one choice for all folds, or one for each fold.
+        finished: number of finished folds, over all configurations.
+        expected: number of folds of all configurations.
+        diverged: configurations that are excluded.
     """
 
     protocol: str
@@ -82,12 +78,12 @@ class Measurement:
 
     @property
     def num_diverged(self) -> int:
-        """Diverged folds over all configurations."""
+        """Number of diverged folds, over all configurations."""
         return sum(len(own.folds) for own in self.diverged)
 
     @property
     def complete(self) -> bool:
-        """Are all folds of all configurations finished or diverged?"""
+        """Whether all folds of all configurations are finished or diverged."""
         return self.finished + self.num_diverged == self.expected
 
     @property
@@ -97,7 +93,7 @@ class Measurement:
 
     @property
     def std(self) -> float:
-        """Standard deviation over the folds, divided by their number (as numpy does, and GIN)."""
+        """Population standard deviation over the folds, as in GIN."""
         return float(np.std(self._array()))
 
     @property
@@ -110,120 +106,119 @@ class Measurement:
         """Smallest score of a fold."""
         return float(np.min(self._array()))
 
-    def _array(self) -> Curve:
+    def _array(self) -> NDArray[np.float64]:
         if not self.values:
             raise InvalidParameterError(
-                "A measurement must have a chosen configuration to have numbers. Got none: no fold "
-                "is finished yet, or every configuration has diverged."
+                "A measurement must have a chosen configuration. Got none: no fold is finished "
+                "yet, or every configuration has diverged."
             )
         return np.array(list(self.values.values()))
 
 
-def gin(candidates: Sequence[Candidate], num_folds: int, *, maximize: bool = True) -> Measurement:
-    """The protocol of GIN, which the paper follows: the best single epoch of the mean curve.
+def gin(candidates: Sequence[Candidate], num_folds: int) -> Measurement:
+    """Apply the protocol of GIN, which the paper uses: the best epoch of the mean test curve.
 
     For each configuration the test curves of all folds are averaged; the number is the best value
-    of this mean curve, and the configuration is chosen by the same number. The test folds choose
-    epoch and configuration, so the number is optimistic by construction. Of equals, the earliest
-    epoch and the first configuration win.
+    of this mean curve, and the configuration is chosen by the same number. Since the test folds
+    determine epoch and configuration, the number is optimistic. Ties are resolved in favor of the
+    earliest epoch and the first configuration.
 
     A configuration with a diverged fold is not chosen. While folds are missing, only
-    configurations with the most finished folds are compared.
+    configurations with the largest number of finished folds are compared.
 
     Args:
         candidates: the configurations to choose from, in the order of the grid.
-        num_folds: folds there should be of each.
-        maximize: whether larger scores are better.
+        num_folds: number of folds of each configuration.
     """
     eligible = [candidate for candidate in candidates if not candidate.diverged]
-    most = max((len(candidate.test) for candidate in eligible), default=0)
+    most_folds = max((len(candidate.folds) for candidate in eligible), default=0)
     values: dict[int, float] = {}
     choices: tuple[Choice, ...] = ()
     best = -np.inf
     for candidate in eligible:
-        if not most or len(candidate.test) < most:
+        if not most_folds or len(candidate.folds) < most_folds:
             continue
-        folds = sorted(candidate.test)
-        curves = aligned([candidate.test[fold] for fold in folds])
-        merit = _merit(curves.mean(axis=0), maximize)
-        epoch = int(np.argmax(merit))
-        if not choices or merit[epoch] > best:
-            best = merit[epoch]
-            values = {
-                fold: float(value) for fold, value in zip(folds, curves[:, epoch], strict=True)
-            }
+        folds = sorted(candidate.folds)
+        mean = mean_curves([candidate.folds[fold] for fold in folds])
+        epoch = mean.best_test_epoch
+        merit = mean.merit(float(mean.test_score[epoch]))
+        if merit > best:
+            best = merit
+            values = {fold: candidate.folds[fold].test_score_at(epoch) for fold in folds}
             choices = (_choice(candidate, epoch),)
     return _measurement("gin", candidates, num_folds, values, choices)
 
 
-def fair(candidates: Sequence[Candidate], num_folds: int, *, maximize: bool = True) -> Measurement:
-    """The nested protocol: chosen on validation graphs inside each fold, tested once.
+def fair(candidates: Sequence[Candidate], num_folds: int) -> Measurement:
+    """Apply the nested protocol: choose on validation graphs inside each fold, test once.
 
-    In each outer fold, configuration and epoch are those with the best validation score; the test
-    curve is read there and nowhere else. A configuration with a diverged fold is not chosen in any
-    fold. Of equals, the first configuration and the earliest epoch win.
+    In each outer fold, configuration and epoch are those with the best validation score; only the
+    test score of that epoch is used. A configuration with a diverged fold is not chosen in any
+    fold. Ties are resolved in favor of the first configuration and the earliest epoch.
 
     Args:
         candidates: the configurations to choose from, in the order of the grid.
-        num_folds: folds there should be of each.
-        maximize: whether larger scores are better.
+        num_folds: number of folds of each configuration.
 
     Raises:
-        InvalidParameterError: if there are test curves without validation curves.
+        InvalidParameterError: if curves have no validation scores.
     """
     values: dict[int, float] = {}
     choices: list[Choice] = []
     eligible = [candidate for candidate in candidates if not candidate.diverged]
-    for fold in sorted({fold for candidate in eligible for fold in candidate.test}):
+    for fold in sorted({fold for candidate in eligible for fold in candidate.folds}):
         best = -np.inf
         chosen: tuple[Candidate, int] | None = None
         for candidate in eligible:
-            if fold not in candidate.test:
+            if fold not in candidate.folds:
                 continue
-            if fold not in candidate.validation:
+            curves = candidate.folds[fold]
+            if not len(curves.validation_score):
                 raise InvalidParameterError(
-                    'The protocol "fair" needs validation curves, and these trials have none. '
-                    'Run the experiment with split = "nested".'
+                    'The protocol "fair" requires validation curves. Got none. Run the experiment '
+                    'with split = "nested".'
                 )
-            merit = _merit(candidate.validation[fold], maximize)
-            epoch = int(np.argmax(merit))
-            if chosen is None or merit[epoch] > best:
-                best, chosen = merit[epoch], (candidate, epoch)
+            epoch = curves.best_validation_epoch
+            merit = curves.merit(float(curves.validation_score[epoch]))
+            if merit > best:
+                best, chosen = merit, (candidate, epoch)
         if chosen is not None:
             candidate, epoch = chosen
-            values[fold] = float(candidate.test[fold][epoch])
+            values[fold] = candidate.folds[fold].test_score_at(epoch)
             choices.append(_choice(candidate, epoch, fold))
     return _measurement("fair", candidates, num_folds, values, tuple(choices))
 
 
-Protocol = Callable[..., Measurement]
+Protocol = Callable[[Sequence[Candidate], int], Measurement]
 
 PROTOCOLS: Mapping[str, Protocol] = {"gin": gin, "fair": fair}
-"""The protocols by name."""
+"""Protocols by name."""
 
 EXPLANATIONS: Mapping[str, str] = {
     "gin": "best single epoch of the test curve averaged over the folds, configuration chosen by "
-    "the same number (as in the paper; optimistic, no graphs are kept apart)",
+    "the same number (as in the paper; optimistic, because no graphs are held out)",
     "fair": "configuration and epoch chosen on validation graphs inside each fold, the test fold "
     "used once",
 }
-"""What a table says of its protocol."""
+"""Explanation of each protocol, for the caption of a table."""
 
 
-def aligned(curves: Sequence[Curve]) -> Curve:
-    """Curves as rows; one that was stopped early keeps its last score."""
-    length = max(len(curve) for curve in curves)
-    return np.stack([np.pad(curve, (0, length - len(curve)), mode="edge") for curve in curves])
+def check_protocol(name: str) -> None:
+    """Check that a protocol exists.
+
+    Raises:
+        InvalidParameterError: if it does not.
+    """
+    if name not in PROTOCOLS:
+        raise InvalidParameterError(
+            f"protocol must be one of {', '.join(PROTOCOLS)}. Got {name!r}."
+            f"{suggestion(name, PROTOCOLS)}",
+            parameter="protocol",
+        )
 
 
 def _choice(candidate: Candidate, epoch: int, fold: int | None = None) -> Choice:
     return Choice(candidate.configuration, epoch + 1 if candidate.trained else None, fold)
-
-
-def _merit(scores: Curve, maximize: bool) -> Curve:
-    """Scores so that larger is better; what is not a number is worst."""
-    merit = scores if maximize else -scores
-    return np.where(np.isnan(merit), -np.inf, merit)
 
 
 def _measurement(
@@ -237,7 +232,7 @@ def _measurement(
         protocol=protocol,
         values=values,
         choices=choices,
-        finished=sum(len(candidate.test) for candidate in candidates),
+        finished=sum(len(candidate.folds) for candidate in candidates),
         expected=num_folds * len(candidates),
         diverged=tuple(
             Divergence(candidate.configuration, candidate.diverged)

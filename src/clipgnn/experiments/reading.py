@@ -1,40 +1,47 @@
 """Experiments from TOML files, with every key and value checked."""
 
 import re
-import reprlib
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import Any
 
-from clipgnn.errors import InvalidSpecError, one_line, suggestion
+from clipgnn.errors import (
+    InvalidExperimentError,
+    InvalidParameterError,
+    one_line,
+    shown,
+    suggestion,
+)
 from clipgnn.experiments.catalog import (
+    BENCHMARKS,
     DATASETS,
-    LARGEST_INTEGER,
-    MODELS,
+    OPTION,
     PUBLISHED,
     SPLITS,
+    TU_OPTIONS,
     TU_PREFIX,
-    Rule,
-    Value,
 )
+from clipgnn.experiments.experiment import KEPT, Axes, Experiment, ModelRow
 from clipgnn.experiments.protocol import PROTOCOLS
-from clipgnn.experiments.spec import Axes, Row, Spec
+from clipgnn.parameters import LARGEST_INTEGER, MODELS, Recipe, Rule, Value
 
-MOST_BYTES = 2**20
+MAX_BYTES = 2**20
 """Largest size of an experiment file."""
 
-MOST_TRIALS = 1_000_000
-"""Most trials of an experiment."""
+MAX_TRIALS = 1_000_000
+"""Largest number of trials of an experiment."""
 
-MOST_FOLDS = 1000
+MAX_FOLDS = 1000
+"""Largest number of folds of an experiment."""
 
-MOST_ENTRIES = 200
-"""Most data sets, and most models."""
+MAX_ENTRIES = 200
+"""Largest number of data sets, and of models."""
 
-MOST_CHARACTERS = 200
-"""Longest name or title."""
+MAX_CHARACTERS = 200
+"""Largest number of characters of a name or title."""
 
 _KEYS = (
     "title",
@@ -49,18 +56,20 @@ _KEYS = (
     "split",
     "published",
     "extremes",
+    *KEPT,
 )
 
-_ROW_KEYS = ("name", "model", "datasets", "only")
+_ROW_KEYS = ("name", "model", "datasets", "only", *KEPT)
 
 
-def find_spec(name: str) -> Path:
-    """The file of an experiment: a path, or a name in `experiments/`.
+def find_experiment(name: str) -> Path:
+    """The file of an experiment, by its path or by its name in `experiments/`.
 
-    The folder is looked for here, beside the source, and in the installed package.
+    The folder is searched for in the working directory, beside the source, and in the installed
+    package.
 
     Raises:
-        InvalidSpecError: if there is none.
+        InvalidExperimentError: if there is no such file.
     """
     path = Path(name)
     if path.suffix == ".toml" or len(path.parts) > 1:
@@ -70,99 +79,104 @@ def find_spec(name: str) -> Path:
     folders = [Path("experiments"), package.parents[1] / "experiments", package / "tables"]
     known = {file.stem: file for folder in reversed(folders) for file in folder.glob("*.toml")}
     if name not in known:
-        raise InvalidSpecError(
-            f"There is no experiment {name!r}. Known are: {', '.join(sorted(known)) or 'none'}; "
-            f"or give the path of a .toml file.{suggestion(name, known)}"
+        raise InvalidExperimentError(
+            f"There is no experiment {name!r}. Use one of {', '.join(sorted(known)) or 'none'}, or "
+            f"the path of a .toml file.{suggestion(name, known)}"
         )
     return known[name]
 
 
-def read_spec(path: Path) -> Spec:
-    """The experiment in a TOML file.
+def read_experiment(path: Path) -> Experiment:
+    """Read an experiment from a TOML file.
 
     Raises:
-        InvalidSpecError: if the file cannot be read, or asks for something that does not exist.
+        InvalidExperimentError: if the file cannot be read, or has an unknown key or invalid value.
     """
     _check_file(path)
     try:
         with path.open("rb") as file:
-            given = file.read(MOST_BYTES + 1)
+            given = file.read(MAX_BYTES + 1)
         text = given.decode("utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise InvalidSpecError(f"{path}: cannot be read: {error}.") from error
-    if len(given) > MOST_BYTES:
-        raise InvalidSpecError(f"{path}: must be a file of at most {MOST_BYTES} bytes.")
+        raise InvalidExperimentError(f"{path}: cannot be read: {error}.") from error
+    if len(given) > MAX_BYTES:
+        raise InvalidExperimentError(f"{path}: must be a file of at most {MAX_BYTES} bytes.")
     try:
         content = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise InvalidSpecError(f"{path}: is not TOML: {one_line(str(error))}.") from error
+        raise InvalidExperimentError(f"{path}: is not TOML: {one_line(str(error))}.") from error
     except ValueError as error:  # Python reads integers of at most 4300 digits
-        raise InvalidSpecError(
+        raise InvalidExperimentError(
             f"{path}: must have integers of at most {LARGEST_INTEGER.bit_length()} bits: "
             "one has thousands of digits."
         ) from error
     except RecursionError as error:
-        raise InvalidSpecError(
+        raise InvalidExperimentError(
             f"{path}: must not have lists or tables nested hundreds of levels deep."
         ) from error
-    return parse_spec(content, path.stem, str(path))
+    return parse_experiment(content, path.stem, str(path))
 
 
 def _check_file(path: Path) -> None:
-    """Refuse what is not a regular file: reading a pipe or a device might never end."""
+    """Refuse pipes and devices, because reading them might never end."""
     try:
         is_file = path.is_file()
     except OSError as error:
-        raise InvalidSpecError(f"{path}: cannot be read: {error.strerror}.") from error
+        raise InvalidExperimentError(f"{path}: cannot be read: {error.strerror}.") from error
     if not is_file:
         if path.exists():
-            raise InvalidSpecError(f"An experiment must be a regular file, and {path} is not.")
-        raise InvalidSpecError(f"There is no experiment file {path}.")
+            raise InvalidExperimentError(
+                f"An experiment must be a regular file. {path} is not one."
+            )
+        raise InvalidExperimentError(f"There is no experiment file {path}.")
 
 
-def parse_spec(content: Mapping[str, Any], name: str, file: str) -> Spec:
-    """The experiment with this content.
+def parse_experiment(content: Mapping[str, Any], name: str, file: str) -> Experiment:
+    """Make an experiment from the content of a file.
 
     Args:
-        content: as TOML or a store has it.
-        name: what the experiment is called.
-        file: where the content is from, for messages.
+        content: the content, in the structure of TOML.
+        name: name of the experiment.
+        file: name of the file, for messages.
 
     Raises:
-        InvalidSpecError: if it asks for something that does not exist.
+        InvalidExperimentError: if there is an unknown key or invalid value.
     """
-    return _Reader(file).spec(content, name)
+    return _Reader(file).experiment(content, name)
 
 
 @dataclass(frozen=True)
 class _Reader:
     file: str
 
-    def spec(self, content: Mapping[str, Any], name: str) -> Spec:
+    def experiment(self, content: Mapping[str, Any], name: str) -> Experiment:
         self.text("name", name)
         self.known_keys("", content, _KEYS)
         for key in ("datasets", "models"):
             if not content.get(key):
-                raise self.error(key, "must be there, with at least one entry")
-            if isinstance(content[key], list | tuple) and len(content[key]) > MOST_ENTRIES:
-                raise self.error(key, f"must have at most {MOST_ENTRIES} entries")
+                raise self.error(key, "must be given, with at least one entry")
+            if isinstance(content[key], list | tuple) and len(content[key]) > MAX_ENTRIES:
+                raise self.error(key, f"must have at most {MAX_ENTRIES} entries")
         datasets = self.names("datasets", content["datasets"], self.dataset)
-        rows = self.rows(content["models"], datasets)
-        protocol = self.word("protocol", content.get("protocol", "gin"), PROTOCOLS)
-        usual = "nested" if protocol == "fair" else "cross-validation"
+        kept = {key: self.boolean(key, content.get(key, False)) for key in KEPT}
+        rows = self.rows(content["models"], datasets, kept)
+        protocol = self.word("protocol", content.get("protocol", Experiment.protocol), PROTOCOLS)
+        usual = "nested" if protocol == "fair" else Experiment.split
         split = self.word("split", content.get("split", usual), SPLITS)
         if protocol == "fair" and split != "nested":
             raise self.error("split", 'must be "nested", or absent, for the protocol "fair"')
-        folds = self.integer("folds", content.get("folds", 10), Rule(int, 2, MOST_FOLDS))
+        folds = self.integer(
+            "folds", content.get("folds", Experiment.folds), Rule(int, 2, MAX_FOLDS)
+        )
         first = self.integer("first_folds", content.get("first_folds", folds), Rule(int, 1))
         if first > folds:
             raise self.error("first_folds", f"must be at most the {folds} folds. Got {first}")
-        seeds = self.values("seeds", content.get("seeds", [0]), Rule(int, least=0))
+        seeds = self.values("seeds", content.get("seeds", Experiment.seeds), Rule(int, 0))
         published = content.get("published")
         if published is not None:
             published = self.word("published", published, PUBLISHED)
         extremes = self.names("extremes", content.get("extremes", []), self.among(datasets))
-        spec = Spec(
+        experiment = Experiment(
             name=name,
             title=self.text("title", content.get("title", name)),
             datasets=datasets,
@@ -177,18 +191,40 @@ class _Reader:
             published=published,
             extremes=extremes,
         )
-        if spec.num_trials > MOST_TRIALS:
+        if experiment.num_trials > MAX_TRIALS:
             raise self.error(
                 "grid",
-                f"must give at most {MOST_TRIALS} trials. Got {spec.num_trials} trials "
+                f"must give at most {MAX_TRIALS} trials. Got {experiment.num_trials} trials "
                 "(data sets × models × values × folds × seeds)",
             )
-        return spec
+        for row in rows:
+            for dataset in row.datasets:
+                self.metric(row.name, experiment.axes(row, dataset))
+        return experiment
 
-    def rows(self, entries: Any, datasets: tuple[str, ...]) -> tuple[Row, ...]:
+    def metric(self, row: str, axes: Axes) -> None:
+        """Check that all configurations of a cell have one metric, which suits their losses."""
+        related = {key: axes[key] for key in ("loss", "metric", "class_weights") if key in axes}
+        try:
+            scores = {
+                Recipe.from_dict(Recipe.from_toml(dict(zip(related, values, strict=True)))).score
+                for values in product(*related.values())
+            }
+        except InvalidParameterError as error:
+            raise self.error(f"model {row!r}", str(error).rstrip(".")) from error
+        if len(scores) > 1:
+            raise self.error(
+                f"model {row!r}",
+                "the losses and metrics must give all configurations the same score. Got "
+                f"{', '.join(sorted(scores))}",
+            )
+
+    def rows(
+        self, entries: Any, datasets: tuple[str, ...], kept: Mapping[str, bool]
+    ) -> tuple[ModelRow, ...]:
         if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
-            raise self.error("models", "must be a list of tables, each begun with [[models]]")
-        rows: list[Row] = []
+            raise self.error("models", "must be a list of tables, written as [[models]]")
+        rows: list[ModelRow] = []
         for number, entry in enumerate(entries):
             at = f"models[{number}]"
             model = self.word(f"{at}.model", entry.get("model"), MODELS)
@@ -200,8 +236,21 @@ class _Reader:
             )
             axes = {key: entry[key] for key in entry if key not in _ROW_KEYS}
             only = self.only(f"{at}.only", entry.get("only", {}), own, {model})
-            rows.append(Row(name, model, self.axes(at, axes, {model}), own, only))
+            keep = {key: self.boolean(f"{at}.{key}", entry.get(key, kept[key])) for key in KEPT}
+            if any(keep.values()) and not MODELS[model].trained:
+                keep = self.nothing_of_kernels(at, entry, model)
+            rows.append(ModelRow(name, model, self.axes(at, axes, {model}), own, only, **keep))
         return tuple(rows)
+
+    def nothing_of_kernels(self, at: str, entry: Mapping[str, Any], model: str) -> dict[str, bool]:
+        """Keep nothing of kernels, which have no model files and no probabilities."""
+        for key in KEPT:
+            if entry.get(key):
+                raise self.error(f"{at}.{key}", f"must be false, or absent, for the kernel {model}")
+        return dict.fromkeys(KEPT, False)
+
+    def boolean(self, key: str, given: Any) -> bool:
+        return bool(self.value(key, given, Rule(bool)))
 
     def only(
         self, at: str, entries: Any, datasets: tuple[str, ...], models: set[str]
@@ -214,29 +263,35 @@ class _Reader:
         }
 
     def axes(self, at: str, entries: Any, models: set[str]) -> Axes:
-        """Values to try; a key must be in the recipe, or a parameter of one of the models."""
+        """The values to try; every model that has the parameter must accept them."""
         if not isinstance(entries, dict):
             raise self.error(at, "must be a table of parameters")
-        rules = {key: rule for model in sorted(models) for key, rule in MODELS[model].rules.items()}
+        rules: dict[str, list[Rule]] = {}
+        for model in sorted(models):
+            for key, rule in MODELS[model].rules.items():
+                rules.setdefault(key, []).append(rule)
         self.known_keys(at, entries, rules)
         return {
-            key: self.values(f"{at}.{key}", value, rules[key]) for key, value in entries.items()
+            key: self.values(f"{at}.{key}", value, *rules[key]) for key, value in entries.items()
         }
 
-    def values(self, key: str, given: Any, rule: Rule) -> tuple[Value, ...]:
+    def values(self, key: str, given: Any, *rules: Rule) -> tuple[Value, ...]:
         listed = given if isinstance(given, list | tuple) else [given]
         if not listed:
             raise self.error(key, "must have at least one value")
-        values = tuple(self.value(key, value, rule) for value in listed)
+        values = tuple(self.value(key, value, *rules) for value in listed)
         if len(set(values)) < len(values):
             raise self.error(key, f"must not have a value twice. Got {shown(list(values))}")
         return values
 
-    def value(self, key: str, given: Any, rule: Rule) -> Value:
-        if not rule.accepts(given):
-            close = suggestion(given, rule.words) if isinstance(given, str) else ""
-            raise self.error(key, f"must be {rule}. Got {shown(given)}", close)
-        return rule.normal(given)
+    def value(self, key: str, given: Any, *rules: Rule) -> Value:
+        """The canonical form of a value that every rule allows."""
+        for rule in rules:
+            if not rule.accepts_toml(given):
+                problem = f"must be {rule.in_toml()}. Got {shown(given)}"
+                raise self.error(key, problem, rule.hint(given))
+            given = rule.normal(given)
+        return given
 
     def integer(self, key: str, given: Any, rule: Rule) -> int:
         return int(self.value(key, given, rule))
@@ -250,19 +305,23 @@ class _Reader:
         return names
 
     def dataset(self, key: str, given: Any) -> str:
-        if isinstance(given, str) and given.startswith(TU_PREFIX):
-            # As `clipgnn.datasets.tu` has it, which needs torch.
-            if re.fullmatch(r"\w[\w .+-]*", given.removeprefix(TU_PREFIX)):
+        name, *options = given.split(OPTION) if isinstance(given, str) else (given,)
+        for option in options:
+            self.word(f"{key}: the option after {OPTION} in {shown(given)}", option, TU_OPTIONS)
+        if isinstance(given, str) and name.startswith(TU_PREFIX):
+            # The same rule as in `clipgnn.datasets.tu`, which needs torch.
+            if re.fullmatch(r"\w[\w .+-]*", name.removeprefix(TU_PREFIX)):
                 return self.text(key, given)
             raise self.error(
                 key,
-                "the name of a data set must be letters, digits and any of '_-+.'. "
+                "the name of a data set must consist of letters, digits and any of '_-+.'. "
                 f"Got {shown(given)}",
             )
         try:
-            return self.word(key, given, DATASETS)
-        except InvalidSpecError as error:
-            raise InvalidSpecError(
+            self.word(key, name, BENCHMARKS if options else DATASETS)
+            return str(given)
+        except InvalidExperimentError as error:
+            raise InvalidExperimentError(
                 f"{error} Any other data set of the TU collection is written 'tu:NAME'."
             ) from None
 
@@ -282,11 +341,11 @@ class _Reader:
             not isinstance(given, str)
             or not given.strip()
             or not given.isprintable()
-            or len(given) > MOST_CHARACTERS
+            or len(given) > MAX_CHARACTERS
         ):
             raise self.error(
                 key,
-                f"must be one printable line of at most {MOST_CHARACTERS} characters. "
+                f"must be one printable line of at most {MAX_CHARACTERS} characters. "
                 f"Got {shown(given)}",
             )
         return given
@@ -299,21 +358,5 @@ class _Reader:
                 full = f"{at}.{short}" if at else short
                 raise self.error(full, "is an unknown key", suggestion(key[:100], known))
 
-    def error(self, key: str, problem: str, close: str = "") -> InvalidSpecError:
-        return InvalidSpecError(f"{self.file}: {key}: {problem}.{close}")
-
-
-class _Shortened(reprlib.Repr):
-    """Values as messages show them: cut short, also integers that Python refuses to print."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.maxstring = self.maxother = 60
-        self.maxlevel = 3
-
-    def repr_int(self, x: int, level: int) -> str:
-        """Small integers in digits, others by their size."""
-        return repr(x) if abs(x) <= LARGEST_INTEGER else f"an integer of {x.bit_length()} bits"
-
-
-shown = _Shortened().repr
+    def error(self, key: str, problem: str, close: str = "") -> InvalidExperimentError:
+        return InvalidExperimentError(f"{self.file}: {key}: {problem}.{close}")

@@ -1,4 +1,4 @@
-"""Repair of a damaged store: what cannot be trusted is deleted, the rest is kept."""
+"""Repair of a damaged store: damaged rows are deleted, the rest is kept."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,11 +14,11 @@ from clipgnn.experiments.trial import canonical
 
 @dataclass(frozen=True)
 class Repaired:
-    """A row that was damaged, and what was done with it.
+    """A damaged row, and whether it was deleted.
 
     Attributes:
-        what: what it is, for people.
-        why: how the damage shows.
+        what: description of the row.
+        why: description of the damage.
         action: whether it was deleted or kept.
     """
 
@@ -28,27 +28,27 @@ class Repaired:
 
 
 def repair(path: Path) -> list[Repaired]:
-    """Delete the damaged rows of a store, so that the next run measures them again.
+    """Delete the damaged rows of a store, so that the next run trains their trials again.
 
-    Of a damaged trial its results and attempts are deleted too. Results whose environment is
-    damaged are kept, with an environment that says so. All of it happens, or nothing.
+    Results and attempts of a damaged trial are deleted too. Results whose environment is damaged
+    are kept with the environment "unknown". The repair is one atomic transaction.
 
     Args:
         path: the store.
 
     Returns:
-        What was damaged or belonged to a damaged trial, and whether it was deleted.
+        The damaged rows and the rows of damaged trials, and whether they were deleted.
 
     Raises:
         StoreError: if a live session has claimed trials, or if the structure of the file is
-            damaged, which only a copy can replace.
+            damaged, so that the file must be replaced by a copy.
     """
     database = Database(path, check=False)
     try:
         database.check_schema()
-        database.write("PRAGMA foreign_keys = OFF")  # rows may refer to what is damaged
+        database.write("PRAGMA foreign_keys = OFF")  # rows may refer to damaged ones
         with database.transaction():
-            database.write("REINDEX")  # before anything is looked up
+            database.write("REINDEX")  # before any query uses an index
             _check_unused(database)
             repaired = _delete_damaged(database)
             _replace_environments(database)
@@ -61,7 +61,7 @@ def repair(path: Path) -> list[Repaired]:
 
 
 def _check_unused(database: Database) -> None:
-    """Refuse a store with claims of a live session, whose results would have no trial any more."""
+    """Check that no live session has claims, because its results could lose their trial."""
     for claimant in all_claimants(database, Heartbeats()):
         if claimant.alive:
             session = claimant.session
@@ -93,12 +93,12 @@ def _delete_damaged(database: Database) -> list[Repaired]:
 
 
 def _is_usable(damage: Damage) -> bool:
-    """Whether a damaged row is a result that lacks its environment and nothing else."""
+    """Return whether a damaged row is a result that only lacks its environment."""
     return damage.table == "results" and damage.why.endswith("is missing")
 
 
 def _replace_environments(database: Database) -> None:
-    """Environments that results refer to and that were damaged: unknown ones in their place."""
+    """Insert unknown environments in place of damaged ones that results refer to."""
     for (number,) in database.read(
         "SELECT DISTINCT environment FROM results "
         "WHERE environment NOT IN (SELECT number FROM environments)"

@@ -1,12 +1,13 @@
-"""Rows of a store with checksums: written with one, refused when it does not match."""
+"""Rows of a store, written with checksums and verified when they are read."""
 
-import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-from clipgnn.errors import StoreError
+import numpy as np
+
+from clipgnn.curves import Curves
+from clipgnn.errors import DamagedStoreError, InvalidParameterError, StoreError
 from clipgnn.experiments.checksums import checksum, json_object
 from clipgnn.experiments.database import Database
 from clipgnn.experiments.trial import Trial, identity_of
@@ -28,18 +29,18 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {
         "finished",
     ),
 }
-"""Tables whose rows have a checksum, and the columns it covers, in their order."""
+"""Tables whose rows have a checksum, and the columns that it covers, in order."""
 
 
 @dataclass(frozen=True)
 class Damage:
-    """A row that cannot be trusted.
+    """A damaged row.
 
     Attributes:
-        table: its table.
-        row: its row number in SQLite.
-        what: what it is, for people.
-        why: how the damage shows.
+        table: name of its table.
+        row: row ID in SQLite.
+        what: description of the row.
+        why: description of the damage.
     """
 
     table: str
@@ -49,7 +50,7 @@ class Damage:
 
 
 def insert(database: Database, table: str, *values: object) -> None:
-    """Insert a row with its checksum; its numbers are floats where the column is REAL."""
+    """Insert a row with its checksum; values of REAL columns must be floats."""
     columns = (*COLUMNS[table], "checksum")
     marks = ", ".join("?" * len(columns))
     database.write(
@@ -58,49 +59,74 @@ def insert(database: Database, table: str, *values: object) -> None:
 
 
 def next_number(database: Database, table: str) -> int:
-    """The number of the row to insert next, inside a transaction."""
+    """Return the number of the next row; call it inside a transaction."""
     [(number,)] = database.read(f"SELECT coalesce(max(number), 0) + 1 FROM {table}")
     return int(number)
 
 
-def verified(database: Database, table: str, where: str = "TRUE") -> list[tuple[Any, ...]]:
-    """Rows of a table in the order of their numbers, without the checksums.
+def verified(
+    database: Database, table: str, where: str = "TRUE", *values: object
+) -> list[tuple[Any, ...]]:
+    """Return the verified rows of a table in the order of row IDs, without checksums.
 
     Args:
         database: the database.
         table: one of `COLUMNS`.
-        where: a condition in SQL, by default all rows.
+        where: a condition in SQL; by default all rows.
+        *values: values of its placeholders.
 
     Raises:
-        StoreError: if a row is damaged, with what it is and how to continue.
+        DamagedStoreError: if a row is damaged.
     """
     rows = []
-    for _, values, why in _examined(database, table, where):
+    for _, row, why in _examine(database, table, where, *values):
         if why is not None:
-            named = _named(database, table, values)
-            raise StoreError(
-                f"{database.path} is damaged: {named} cannot be trusted, because {why}. Restore a "
-                f"copy of the file, or run `{_repair_command(database.path)}`, which deletes what "
-                "is damaged; the next run then measures it again."
+            name = _name_of(database, table, row)
+            raise DamagedStoreError(
+                f"{database.path} is damaged: {name} cannot be used, because {why}. Restore a copy "
+                "of the file, or delete damaged rows with `clipgnn.experiments.repair`; the next "
+                "run trains their trials again.",
+                database.path,
             )
-        rows.append(values)
+        rows.append(row)
     return rows
 
 
+def stored_curves(curves: Curves) -> tuple[bytes, bytes, bytes]:
+    """Return curves as they are stored: a little-endian float64 for each epoch."""
+    loss, test, validation = (
+        values.astype("<f8").tobytes()
+        for values in (curves.train_loss, curves.test_score, curves.validation_score)
+    )
+    return loss, test, validation
+
+
+def read_curves(
+    train_loss: bytes, test_score: bytes, validation_score: bytes, metric: str = "accuracy"
+) -> Curves:
+    """Return the curves that `stored_curves` made.
+
+    Raises:
+        InvalidParameterError: if they are not valid curves.
+    """
+    stored = (train_loss, test_score, validation_score)
+    return Curves(*(np.frombuffer(blob, dtype="<f8") for blob in stored), metric=metric)
+
+
 def damages(database: Database) -> list[Damage]:
-    """All damaged rows, table by table."""
+    """Return all damaged rows, table by table."""
     return [
-        Damage(table, row, _named(database, table, values), why)
+        Damage(table, row, _name_of(database, table, values), why)
         for table in COLUMNS
-        for row, values, why in _examined(database, table)
+        for row, values, why in _examine(database, table)
         if why is not None
     ]
 
 
 def orphans(database: Database) -> list[Damage]:
-    """Attempts and results whose trial does not exist."""
+    """Return attempts and results whose trial does not exist."""
     return [
-        Damage(table, row, _named(database, table, values), "its trial is damaged or missing")
+        Damage(table, row, _name_of(database, table, values), "its trial is damaged or missing")
         for table in ("attempts", "results")
         for row, *values in database.read(
             f"SELECT rowid, {', '.join(COLUMNS[table])} FROM {table} "
@@ -109,19 +135,16 @@ def orphans(database: Database) -> list[Damage]:
     ]
 
 
-def _repair_command(path: Path) -> str:
-    return shlex.join(["clipgnn", "experiment", "repair", path.stem, "--store", str(path)])
-
-
-def _examined(
-    database: Database, table: str, where: str = "TRUE"
+def _examine(
+    database: Database, table: str, where: str = "TRUE", *arguments: object
 ) -> Iterator[tuple[int, tuple[Any, ...], str | None]]:
-    """Row number, values and, if the row is damaged, how that shows."""
+    """Yield row ID, values and a description of the damage, or None."""
     columns = ", ".join(COLUMNS[table])
     rows = database.read(
-        f"SELECT rowid, {columns}, checksum FROM {table} WHERE {where} ORDER BY rowid"
+        f"SELECT rowid, {columns}, checksum FROM {table} WHERE {where} ORDER BY rowid",
+        *arguments,
     )
-    # Read after the results, to which another process may be adding.
+    # Read after the results, because another process may add both.
     environments = {number for (number,) in database.read("SELECT number FROM environments")}
     for row, *values, stored in rows:
         if checksum(*values) != stored:
@@ -172,12 +195,15 @@ def _check_result(values: Sequence[Any]) -> None:
     _check_types((loss, test, validation), bytes)
     _check_types(seconds, float)
     _check_types((environment,), int)
-    epochs, rest = divmod(len(test), 8)
-    if rest or not epochs or len(loss) != len(test) or len(validation) not in (0, len(test)):
+    if any(len(blob) % 8 for blob in (loss, test, validation)) or not test:
         raise StoreError(
-            "its curves must have 8 bytes for each epoch and equally many epochs, and have "
+            "its curves must have 8 bytes for each epoch. Got "
             f"{len(loss)}, {len(test)} and {len(validation)} bytes"
         )
+    try:
+        read_curves(loss, test, validation)
+    except InvalidParameterError as error:
+        raise StoreError(f"its curves are invalid ({str(error).rstrip('.')})") from error
 
 
 _CHECKS: Mapping[str, Callable[[Sequence[Any]], None]] = {
@@ -197,8 +223,8 @@ def _check_types(values: Any, kind: type) -> None:
             )
 
 
-def _named(database: Database, table: str, values: Sequence[Any]) -> str:
-    """What a damaged row is, as far as it still says so."""
+def _name_of(database: Database, table: str, values: Sequence[Any]) -> str:
+    """Describe a row as far as its values can be read."""
     if table == "plans":
         return f"plan {values[0]} ({values[1]!r})"
     if table == "environments":
@@ -212,7 +238,7 @@ def _named(database: Database, table: str, values: Sequence[Any]) -> str:
 
 
 def _described(content: Any) -> str:
-    """A trial in words, if its content can be read."""
+    """Describe a trial, if its content can be read."""
     try:
         return f" ({Trial(**json_object(content))})"
     except (StoreError, TypeError, AttributeError):

@@ -1,7 +1,7 @@
-"""Which processes work on a store, and whether they are still alive.
+"""Sessions: processes that run trials of a store, and whether they are alive.
 
-A claim on a trial belongs to a session: one process that has a store open. On the machine of the
-process its PID and start time tell whether it is alive; from another machine, only its heartbeats
+A claim on a trial belongs to a session, which is one process that has a store open. On the same
+machine, its PID and start time show whether it is alive; from another machine, only its heartbeats
 in the store do.
 """
 
@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from uuid import uuid4
 
-SIGN_SECONDS = 15.0
+HEARTBEAT_SECONDS = 15.0
 """Seconds between two heartbeats."""
 
 EXPIRY_SECONDS = 180.0
-"""Seconds without a heartbeat after which the claims of a process elsewhere are free again."""
+"""Seconds without a heartbeat after which claims from another machine expire."""
 
 
 @dataclass(frozen=True)
@@ -24,10 +24,10 @@ class Session:
     """A process that has a store open.
 
     Attributes:
-        identity: a random name.
-        machine: where the process runs: host, boot and process namespace.
-        process: number of the process.
-        started: start time of the process, which tells it from a later one of that number.
+        identity: random name of the session.
+        machine: host, boot and PID namespace of the process.
+        process: PID of the process.
+        started: start time of the process, which distinguishes it from a later one with that PID.
     """
 
     identity: str
@@ -37,20 +37,20 @@ class Session:
 
     @classmethod
     def of_this_process(cls) -> "Session":
-        """A new session of the process that calls."""
+        """Create a session of the calling process."""
         process = os.getpid()
         return cls(uuid4().hex, _machine(), process, _start_time(process) or "unknown")
 
     @property
     def here(self) -> bool:
-        """Whether the process runs on this machine, in a process namespace that is ours."""
+        """Whether the process runs on this machine, in the same PID namespace."""
         return self.machine == _machine()
 
     def is_alive(self, silence: float) -> bool:
         """Whether the process is alive.
 
         Args:
-            silence: seconds since its last heartbeat, which count on other machines only.
+            silence: seconds since its last heartbeat; used only for other machines.
         """
         if not self.here:
             return silence < EXPIRY_SECONDS
@@ -68,7 +68,7 @@ class Claimant:
     Attributes:
         session: the session.
         trials: identities of the trials.
-        silence: seconds since its last heartbeat, as far as can be told from here.
+        silence: seconds since its last heartbeat, by the clock of this machine.
         ahead: seconds by which its last heartbeat is in the future, because its clock is ahead of
             this machine's; otherwise 0.
     """
@@ -85,68 +85,68 @@ class Claimant:
 
     @property
     def alive(self) -> bool:
-        """Whether its process is alive, as far as can be told from here."""
+        """Whether its process is alive, or has sent a heartbeat recently from another machine."""
         return self.session.is_alive(self.silence)
 
     @property
     def expires_in(self) -> float:
-        """Seconds without a heartbeat after which it counts as dead, if it runs elsewhere."""
+        """Seconds without a heartbeat until its claims expire, if it runs on another machine."""
         return max(0.0, EXPIRY_SECONDS - self.silence)
 
 
 class Heartbeats:
-    """Measures how long sessions have been without a heartbeat.
+    """Clock for the time since the last heartbeat of each session.
 
-    The clocks of two machines may differ. Theirs is therefore used only when a session is seen for
-    the first time, and a heartbeat in the future counts as one of now; from then on the time is
-    measured here, until the heartbeat changes.
+    The clocks of two machines may differ. A session's own clock is therefore used only the first
+    time that the session is read, and a heartbeat in the future counts as a heartbeat now. After
+    that, the time is measured by the clock of this machine, until the heartbeat changes.
     """
 
     def __init__(self) -> None:
         self._seen: dict[str, tuple[float, float]] = {}
 
-    def silence(self, session: Session, signed: float) -> float:
-        """Seconds since the last heartbeat of a session.
+    def silence(self, session: Session, heartbeat: float) -> float:
+        """Return the seconds since the last heartbeat of a session.
 
         Args:
             session: the session.
-            signed: its last heartbeat by its own clock, in seconds since 1970.
+            heartbeat: time of its last heartbeat by its own clock, in seconds since 1970.
         """
         now = time.monotonic()
         before, at = self._seen.get(session.identity, (None, 0.0))
         if before is None:
-            at = now - max(0.0, time.time() - signed)
-        elif before != signed:
+            at = now - max(0.0, time.time() - heartbeat)
+        elif before != heartbeat:
             at = now
-        self._seen[session.identity] = signed, at
+        self._seen[session.identity] = heartbeat, at
         return now - at
 
 
 def _machine() -> str:
-    """This host since its last boot; processes of other containers have other numbers."""
+    """Return host, boot and PID namespace; PIDs are unique within them."""
     boot, namespace = "", ""
     try:
         boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
         namespace = os.readlink("/proc/self/ns/pid")
     except OSError:
-        pass  # no /proc: the host's name alone must do
+        pass  # no /proc: the host name alone
     return f"{platform.node()} {boot} {namespace}".strip()
 
 
 def _start_time(process: int) -> str | None:
-    """When a process began, in ticks since boot; None if there is no such process."""
+    """Return the start time of a process in ticks since boot, or None if it does not exist."""
     try:
         stat = Path(f"/proc/{process}/stat").read_text(encoding="utf-8", errors="replace")
     except OSError:
         if Path("/proc/self/stat").exists():
             return None
-        return "unknown" if _answers(process) else None
-    # The second field is the program's name in parentheses, which may hold spaces itself.
+        return "unknown" if _exists(process) else None
+    # The second field is the program's name in parentheses, which may contain spaces.
     fields = stat.rpartition(")")[2].split()
     return None if fields[0] in "ZX" else fields[19]
 
 
-def _answers(process: int) -> bool:
+def _exists(process: int) -> bool:
     try:
         os.kill(process, 0)
     except ProcessLookupError:

@@ -1,33 +1,37 @@
-"""Where results are kept: one SQLite file per run, written as they arrive.
+"""The store of a run: one SQLite file with the results, written as they arrive.
 
-A trial is free, claimed by the session of a living process, or finished. Claims are what lets two
-processes share a store: each takes what is free, and neither repeats what the other does.
+A trial is free, claimed by the session of a live process, or finished. With claims, several
+processes can share a store without running a trial twice.
 """
 
 import json
-from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from time import time
 from types import TracebackType
-from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from clipgnn.curves import Curves
+from clipgnn.experiments.artifacts import has_artifacts, write_artifacts
+from clipgnn.experiments.attempts import AMONG, Failure, now, record_attempt, unsuccessful
 from clipgnn.experiments.checksums import json_object
 from clipgnn.experiments.claims import all_claimants
 from clipgnn.experiments.database import Database
-from clipgnn.experiments.rows import COLUMNS, insert, next_number, verified
+from clipgnn.experiments.rows import (
+    COLUMNS,
+    insert,
+    next_number,
+    read_curves,
+    stored_curves,
+    verified,
+)
 from clipgnn.experiments.sessions import Claimant, Heartbeats, Session
-from clipgnn.experiments.trial import Trial, TrialResult, canonical
+from clipgnn.experiments.trial import Trial, TrialResult, canonical, metric_of
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What a run was asked to do: an experiment's name and content, the command, and when.
+    """A recorded run: name and content of its experiment, command line and start time.
 
     `data` has the fingerprint of each data set that the run used.
     """
@@ -39,13 +43,11 @@ class Plan:
     begun: str
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class StoredResult:
-    """The curves of a finished trial, and how they came about."""
+    """The result of a finished trial, as it is stored."""
 
-    train_loss: NDArray[np.float64]
-    test_score: NDArray[np.float64]
-    validation_score: NDArray[np.float64]
+    curves: Curves
     seconds: float
     epoch_seconds: float
     compile_seconds: float
@@ -53,21 +55,12 @@ class StoredResult:
     finished: str
 
 
-@dataclass(frozen=True)
-class Failure:
-    """The last attempt at a trial that failed or diverged, and how many of both there were."""
-
-    error: str
-    traceback: str
-    attempts: int
-
-
 class Store:
-    """The results of a run.
+    """Store of results.
 
     Args:
         path: its file.
-        create: whether to make it if it is not there.
+        create: whether to create it if it does not exist.
         patience: seconds to wait for another process's transaction.
         check: whether to check that the file is an undamaged store.
 
@@ -77,12 +70,11 @@ class Store:
     """
 
     def __init__(
-        self, path: Path, *, create: bool = False, patience: float = 30.0, check: bool = True
+        self, path: str | Path, *, create: bool = False, patience: float = 30.0, check: bool = True
     ) -> None:
-        self.path = path
-        self._database = Database(path, create=create, patience=patience, check=check)
+        self.path = Path(path)
+        self._database = Database(self.path, create=create, patience=patience, check=check)
         self._heartbeats = Heartbeats()
-        self._attempts: list[tuple[Any, ...]] = []  # those that were read and verified
 
     def __enter__(self) -> "Store":
         return self
@@ -111,16 +103,16 @@ class Store:
     def begin(
         self, name: str, content: Mapping[str, object], command: str, trials: Iterable[Trial]
     ) -> Session:
-        """Write down what is to be run, and open a session of this process.
+        """Record a run and open a session of this process.
 
         Raises:
-            StoreError: if something in the store is damaged: before hours of work, not after.
+            DamagedStoreError: if a row of the store is damaged, before anything is trained.
         """
         for table in COLUMNS:
             verified(self._database, table)
         trials = list(trials)
         session = Session.of_this_process()
-        now = _now()
+        began = now()
         with self._database.transaction():
             self._database.write(
                 "INSERT INTO sessions VALUES (?, ?, ?, ?, ?, ?, ?, NULL)",
@@ -130,17 +122,17 @@ class Store:
                 session.started,
                 time(),
                 command,
-                now,
+                began,
             )
             insert(
                 self._database,
                 "plans",
                 next_number(self._database, "plans"),
                 name,
-                json.dumps(content),  # in its order: of equal configurations the first wins
+                json.dumps(content),  # keys keep their order, which resolves ties
                 json.dumps({trial.dataset: trial.data for trial in trials}),
                 command,
-                now,
+                began,
             )
             known = self._column("SELECT identity FROM trials")
             for trial in trials:
@@ -149,60 +141,60 @@ class Store:
                     known.add(trial.identity)
         return session
 
-    def sign(self, session: Session) -> None:
-        """Write the heartbeat of a session."""
+    def record_heartbeat(self, session: Session) -> None:
+        """Write a heartbeat of a session."""
         with self._database.transaction():
             self._database.write(
-                "UPDATE sessions SET signed = ? WHERE identity = ?", time(), session.identity
+                "UPDATE sessions SET heartbeat = ? WHERE identity = ?", time(), session.identity
             )
 
     def end(self, session: Session) -> None:
-        """Close a session and free what it has claimed."""
+        """Close a session and delete its claims."""
         with self._database.transaction():
             self._database.write("DELETE FROM claims WHERE session = ?", session.identity)
             self._database.write(
-                "UPDATE sessions SET ended = ? WHERE identity = ?", _now(), session.identity
+                "UPDATE sessions SET ended = ? WHERE identity = ?", now(), session.identity
             )
 
     def claim(
         self, session: Session, trials: Sequence[Trial], *, diverged: Collection[str] = ()
     ) -> bool:
-        """Take the trials of a job, all or none.
+        """Claim the trials of a job, all or none.
 
-        Those that are finished need no claim, and are trained again with the others. A claim of a
-        process that has ended is free again, and recorded as a lost attempt.
+        Finished trials are not claimed, but trained again with the others. Claims of processes
+        that have ended are deleted and recorded as lost attempts.
 
         Args:
-            session: who takes them.
+            session: the session that claims them.
             trials: the trials of a job.
-            diverged: diverged trials that are to be attempted again.
+            diverged: identities of diverged trials that are attempted again.
 
         Returns:
-            Whether this session has them now: none is claimed by another, and not all of them are
-            finished or diverged.
+            Whether the session has claimed them: no other session has, and some of them are
+            neither finished nor diverged.
         """
         with self._database.transaction():
             for claimant in self._claimants():
                 if not claimant.alive:
                     self._release(claimant, "its process ended before it finished")
-            finished = self.finished()
+            finished = self.finished_among(trials)
             left = [trial.identity for trial in trials if trial.identity not in finished]
-            settled = self.diverged().keys() - diverged
-            if settled.issuperset(left) or self._column("SELECT trial FROM claims") & set(left):
+            settled = unsuccessful(self._database, "diverged", left).keys() - diverged
+            if settled.issuperset(left) or self._among("claims", left):
                 return False
             for identity in left:
                 self._database.write(
-                    "INSERT INTO claims VALUES (?, ?, ?)", identity, session.identity, _now()
+                    "INSERT INTO claims VALUES (?, ?, ?)", identity, session.identity, now()
                 )
         return True
 
     def take_over(self) -> list[Claimant]:
-        """Free the claims of sessions on other machines, whether they are alive or not.
+        """Delete the claims of sessions on other machines, whether these are alive or not.
 
-        A session that is alive goes on; of two results for a trial the first counts.
+        A live session continues; of two results for a trial the first is kept.
 
         Returns:
-            Whose claims they were.
+            The sessions and the claims that they had.
         """
         with self._database.transaction():
             others = [claimant for claimant in self._claimants() if not claimant.here]
@@ -211,16 +203,21 @@ class Store:
         return others
 
     def record(self, session: Session, results: Sequence[TrialResult]) -> None:
-        """Keep these results and free the claims on their trials; the first result counts.
+        """Record results and delete the claims on their trials.
 
-        Of a diverged trial only the fact is kept, with its reason.
+        The first result of a trial is kept. Of a diverged trial, only the reason is recorded.
+        Models and predictions are written to their files first.
         """
+        for result in results:
+            if result.curves.diverged is None:
+                write_artifacts(self.path, result)
         with self._database.transaction():
-            finished = self.finished()
+            finished = self._among("results", [result.trial for result in results])
             for result in results:
-                if result.diverged is not None:
-                    self._attempted(
-                        session.identity, result.trial, "diverged", result.diverged, None
+                if result.curves.diverged is not None:
+                    reason = result.curves.diverged
+                    record_attempt(
+                        self._database, session.identity, result.trial, "diverged", reason
                     )
                     continue
                 environment = canonical(
@@ -236,31 +233,40 @@ class Store:
                         self._database,
                         "results",
                         result.trial,
-                        _blob(result.train_loss),
-                        _blob(result.test_score),
-                        _blob(result.validation_score),
+                        *stored_curves(result.curves),
                         float(result.seconds),
                         float(result.epoch_seconds),
                         float(result.compile_seconds),
                         self._environment(environment),
-                        _now(),
+                        now(),
                     )
-                self._attempted(session.identity, result.trial, "succeeded", None, None)
+                record_attempt(self._database, session.identity, result.trial, "succeeded")
 
     def record_failure(
         self, session: Session, trials: Iterable[Trial], error: str, traceback: str
     ) -> None:
-        """Note that an attempt at these trials failed, and free them."""
+        """Record a failed attempt at trials and delete the claims on them."""
         with self._database.transaction():
             for trial in trials:
-                self._attempted(session.identity, trial.identity, "failed", error, traceback)
+                record_attempt(
+                    self._database, session.identity, trial.identity, "failed", error, traceback
+                )
 
     def finished(self) -> set[str]:
-        """Identities of the trials that have a result."""
+        """Return the identities of the trials that have a result."""
         return self._column("SELECT trial FROM results")
 
+    def finished_among(self, trials: Sequence[Trial]) -> set[str]:
+        """Return the identities of the trials that have a result and all files that they keep."""
+        found = self._among("results", [trial.identity for trial in trials])
+        return {
+            trial.identity
+            for trial in trials
+            if trial.identity in found and has_artifacts(self.path, trial)
+        }
+
     def count_finished(self, dataset: str, data: str) -> int:
-        """Number of results on the data of this name and fingerprint, of whichever experiment.
+        """Return the number of results on data of this name and fingerprint, over all experiments.
 
         Raises:
             StoreError: if a trial is damaged.
@@ -274,7 +280,7 @@ class Store:
         return sum(own.get("dataset") == dataset and own.get("data") == data for own in contents)
 
     def claimed(self) -> dict[str, str]:
-        """Trials that a live process is working on, each with its session."""
+        """Return trials that live processes have claimed, with the identities of their sessions."""
         return {
             trial: claimant.session.identity
             for claimant in self.claimants()
@@ -282,43 +288,47 @@ class Store:
         }
 
     def claimants(self) -> list[Claimant]:
-        """Live sessions that have claimed trials."""
+        """Return live sessions that have claimed trials."""
         return [claimant for claimant in self._claimants() if claimant.alive]
 
     def results(self) -> dict[str, StoredResult]:
-        """Everything that is finished, by identity of the trial.
+        """Return all results, by identity of the trial.
 
         Raises:
             StoreError: if a result or a trial is damaged.
         """
-        verified(self._database, "trials")
-        return {
-            trial: StoredResult(_curve(loss), _curve(test), _curve(validation), *rest)
-            for trial, loss, test, validation, *rest in verified(self._database, "results")
+        recipes = {
+            identity: json_object(content).get("recipe", {})
+            for identity, content in verified(self._database, "trials")
         }
+        results = {}
+        for trial, loss, test, validation, *rest in verified(self._database, "results"):
+            curves = read_curves(loss, test, validation, metric_of(recipes.get(trial, {})))
+            results[trial] = StoredResult(curves, *rest)
+        return results
 
     def failures(self) -> dict[str, Failure]:
-        """Trials that failed and have not succeeded or diverged since."""
-        return self._unsuccessful("failed")
+        """Return trials that failed and have not succeeded or diverged since."""
+        return unsuccessful(self._database, "failed")
 
     def diverged(self) -> dict[str, Failure]:
-        """Trials that diverged when they were last attempted; the error says where."""
-        return self._unsuccessful("diverged")
+        """Return trials whose last attempt diverged; the error has the epoch."""
+        return unsuccessful(self._database, "diverged")
 
     def plans(self) -> list[Plan]:
-        """What has been run into this store, oldest first."""
+        """Return the recorded runs, oldest first."""
         return [
             Plan(name, json_object(content), json_object(data), command, begun)
             for _, name, content, data, command, begun in verified(self._database, "plans")
         ]
 
     def environments(self) -> dict[int, Mapping[str, object]]:
-        """Device, versions and machine that results were made with, by number."""
+        """Return device, versions and machine of results, by number of the environment."""
         rows = verified(self._database, "environments")
         return {number: json_object(content) for number, content in rows}
 
     def _environment(self, content: str) -> int:
-        """The number of an environment, which is inserted if it is new."""
+        """Return the number of an environment, which is inserted if it is new."""
         query = "SELECT number FROM environments WHERE content = ?"
         for (number,) in self._database.read(query, content):
             return int(number)
@@ -326,78 +336,18 @@ class Store:
         insert(self._database, "environments", number, content)
         return number
 
-    def _unsuccessful(self, outcome: str) -> dict[str, Failure]:
-        """Trials without a result whose last attempt, lost ones aside, had this outcome."""
-        finished = self.finished()
-        rows = [
-            row
-            for row in self._verified_attempts()
-            if row[3] in ("failed", "diverged") and row[1] not in finished
-        ]
-        attempts = Counter(trial for _, trial, *_ in rows)
-        last = {trial: (own, error, trace) for _, trial, _, own, _, error, trace in rows}
-        return {
-            trial: Failure(error, trace or error, attempts[trial])
-            for trial, (own, error, trace) in last.items()
-            if own == outcome
-        }
-
-    def _verified_attempts(self) -> list[tuple[Any, ...]]:
-        """All attempts in their order.
-
-        This is called for every job. Attempts that were read before are therefore not verified
-        again, unless `repair` deleted some or a transaction that added some was rolled back.
-        """
-        last = self._attempts[-1:]
-        number = last[0][0] if last else 0
-        [(before,)] = self._database.read("SELECT count(*) FROM attempts WHERE number < ?", number)
-        rows = verified(self._database, "attempts", f"number >= {number}")
-        if last and (rows[:1] != last or before != len(self._attempts) - 1):
-            before, rows = 0, verified(self._database, "attempts")
-        self._attempts[before:] = rows
-        return self._attempts
-
-    def _attempted(
-        self, session: str, trial: str, outcome: str, error: str | None, trace: str | None
-    ) -> None:
-        insert(
-            self._database,
-            "attempts",
-            next_number(self._database, "attempts"),
-            trial,
-            session,
-            outcome,
-            _now(),
-            _storable(error),
-            _storable(trace),
-        )
-        self._database.write("DELETE FROM claims WHERE trial = ? AND session = ?", trial, session)
-
     def _claimants(self) -> list[Claimant]:
-        """All sessions that have claimed trials."""
+        """Return all sessions that have claimed trials, alive or not."""
         return all_claimants(self._database, self._heartbeats)
 
     def _release(self, claimant: Claimant, reason: str) -> None:
         session = claimant.session.identity
         for trial in sorted(claimant.trials):
-            self._attempted(session, trial, "lost", reason, None)
+            record_attempt(self._database, session, trial, "lost", reason)
 
-    def _column(self, query: str) -> set[str]:
-        return {value for (value,) in self._database.read(query)}
+    def _among(self, table: str, trials: Sequence[str]) -> set[str]:
+        """Return those of the trials that have a row in a table."""
+        return self._column(f"SELECT trial FROM {table} WHERE {AMONG}", json.dumps(trials))
 
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="milliseconds")
-
-
-def _storable(text: str | None) -> str | None:
-    """A text that is valid UTF-8, also if it has bytes of a file name that is not."""
-    return None if text is None else text.encode("utf-8", "backslashreplace").decode()
-
-
-def _blob(curve: Sequence[float]) -> bytes:
-    return np.asarray(curve, dtype="<f8").tobytes()
-
-
-def _curve(blob: bytes) -> NDArray[np.float64]:
-    return np.frombuffer(blob, dtype="<f8").astype(np.float64)
+    def _column(self, query: str, *values: object) -> set[str]:
+        return {value for (value,) in self._database.read(query, *values)}

@@ -1,4 +1,4 @@
-"""Graph sets and batches: representation, checks and conversion."""
+"""Graph sets and batches: storage, checks and conversion."""
 
 from clipgnn.graphs.packed import PackedGraphs
 

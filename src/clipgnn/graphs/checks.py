@@ -1,4 +1,4 @@
-"""Is this a batch of graphs? Each way it can fail to be one has its own error."""
+"""Validation of the tensors of a batch of graphs."""
 
 import torch
 from torch import Tensor
@@ -6,22 +6,22 @@ from torch import Tensor
 from clipgnn.errors import ClipGNNError, InvalidGraphError, shown
 
 FLOATS = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
-"""Floats that torch computes with; those of 8 bits and fewer can only be stored."""
+"""Floating-point types that torch can compute with; it can only store smaller ones."""
 
-MOST_EMPTY_GRAPHS = 10_000_000
-"""Graphs without nodes that a batch may have: every graph takes memory, also one without nodes."""
+MAX_EMPTY_GRAPHS = 10_000_000
+"""Largest number of graphs without nodes in a batch. Every graph takes memory."""
 
 
-def check_plain(
+def check_dense(
     name: str, values: Tensor, error: type[ClipGNNError] = InvalidGraphError, fix: str | None = None
 ) -> None:
-    """Check that a tensor holds its values in memory, one after the other.
+    """Check that a tensor is dense and has values.
 
     Args:
-        name: what the message calls the tensor.
+        name: name of the tensor in the message.
         values: the tensor.
-        error: the error to raise.
-        fix: what to do about a sparse tensor, if not `.to_dense()`.
+        error: class of the error to raise.
+        fix: fix for a sparse tensor in the message; by default `.to_dense()`.
 
     Raises:
         ClipGNNError: if it is sparse, nested, quantized, or on the meta device.
@@ -33,18 +33,18 @@ def check_plain(
     elif values.is_quantized:
         got, fix = "a quantized one", f"Use {name}.dequantize()."
     elif values.is_meta:
-        got, fix = "one on the meta device, without values", "Create it on a real device."
+        got, fix = "one on the meta device", "Create it on the CPU or a GPU."
     else:
         return
-    raise error(f"{name} must be a dense tensor that holds its values. Got {got}. {fix}")
+    raise error(f"{name} must be a dense tensor with values. Got {got}. {fix}")
 
 
 def check_node_attributes(x: Tensor, *, pointers: Tensor | None = None) -> None:
-    """Attributes are finite floats `[nodes, channels]`, or integer labels `[nodes]`.
+    """Check that attributes are finite floats `[nodes, channels]`, or integer labels `[nodes]`.
 
     Args:
         x: the attributes.
-        pointers: where the rows of each graph begin, so that the message can name the graph.
+        pointers: first row of each graph, to name the graph in the message.
 
     Raises:
         InvalidGraphError: if they are neither, are not finite, or if there are no nodes.
@@ -56,14 +56,14 @@ def check_node_attributes(x: Tensor, *, pointers: Tensor | None = None) -> None:
         check_finite("x", x, pointers=pointers)
     elif int(x.min()) < 0:
         row = int((x < 0).nonzero()[0])
-        graph, place = _place_of(row, pointers)
+        graph, row_in_graph = _locate(row, pointers)
         raise InvalidGraphError(
-            f"{graph}Labels must not be negative. Got {int(x[row])} in row {place}."
+            f"{graph}Labels must not be negative. Got {int(x[row])} in row {row_in_graph}."
         )
 
 
 def check_attribute_type(x: object) -> None:
-    """Attributes are floats `[nodes, channels]` or integer labels `[nodes]`, of any value.
+    """Check that attributes are floats `[nodes, channels]` or integer labels `[nodes]`.
 
     Raises:
         InvalidGraphError: if they are neither.
@@ -71,9 +71,9 @@ def check_attribute_type(x: object) -> None:
     if not isinstance(x, Tensor):
         raise InvalidGraphError(
             f"x must be a torch.Tensor. Got {type(x).__name__} instead. "
-            "Nodes without attributes can all have the same: torch.ones(num_nodes, 1)."
+            "Use torch.ones(num_nodes, 1) for nodes without attributes."
         )
-    check_plain("x", x)
+    check_dense("x", x)
     labels = x.dim() == 1 and x.dtype == torch.int64
     if not labels and not (x.dim() == 2 and x.dtype in FLOATS):
         raise InvalidGraphError(
@@ -83,14 +83,14 @@ def check_attribute_type(x: object) -> None:
 
 
 def check_edge_index(edge_index: Tensor) -> None:
-    """Edges are int64 `[2, edges]`.
+    """Check that edges are int64 `[2, edges]`.
 
     Raises:
         InvalidGraphError: if they are not.
     """
     if isinstance(edge_index, Tensor):
         fix = "Use torch_geometric.utils.to_edge_index(adjacency)[0] for an adjacency matrix."
-        check_plain("edge_index", edge_index, fix=fix)
+        check_dense("edge_index", edge_index, fix=fix)
     if not isinstance(edge_index, Tensor) or edge_index.dtype != torch.int64:
         raise InvalidGraphError(
             f"edge_index must be an int64 tensor. Got {describe(edge_index)} instead. "
@@ -99,12 +99,12 @@ def check_edge_index(edge_index: Tensor) -> None:
     if edge_index.dim() != 2 or edge_index.shape[0] != 2:
         raise InvalidGraphError(
             f"edge_index must have shape [2, edges]. Got {list(edge_index.shape)} instead. "
-            "A dense adjacency matrix becomes one with adjacency.nonzero().t()."
+            "Use adjacency.nonzero().t() for a dense adjacency matrix."
         )
 
 
 def check_edges(edge_index: Tensor, num_nodes: int) -> None:
-    """Edges are int64 `[2, edges]` and name nodes that exist.
+    """Check that edges are int64 `[2, edges]` with valid node indices.
 
     Raises:
         InvalidGraphError: if they are not.
@@ -115,15 +115,15 @@ def check_edges(edge_index: Tensor, num_nodes: int) -> None:
     low, high = int(edge_index.min()), int(edge_index.max())
     if low < 0 or high >= num_nodes:
         raise InvalidGraphError(
-            f"edge_index must name nodes from 0 to {num_nodes - 1} (x has {num_nodes} rows). "
+            f"edge_index must have nodes from 0 to {num_nodes - 1} (x has {num_nodes} rows). "
             f"Got node {low if low < 0 else high}."
         )
 
 
 def check_batch(batch: Tensor | None, num_nodes: int, batch_size: int | None = None) -> None:
-    """The batch vector is int64 `[nodes]`, ascending from 0, and agrees with `batch_size`.
+    """Check that the batch vector is int64 `[nodes]`, ascending from 0, up to `batch_size` - 1.
 
-    Without a batch vector there is one graph.
+    None stands for one graph.
 
     Raises:
         InvalidGraphError: if it is not.
@@ -141,30 +141,31 @@ def check_batch(batch: Tensor | None, num_nodes: int, batch_size: int | None = N
         raise InvalidGraphError(
             f"batch must be an int64 tensor with one axis. Got {describe(batch)} instead."
         )
-    check_plain("batch", batch)
+    check_dense("batch", batch)
     if batch.numel() != num_nodes:
         raise InvalidGraphError(
-            f"batch must name a graph for each node: {num_nodes} nodes, {batch.numel()} entries."
+            f"batch must have an entry for each of the {num_nodes} nodes. Got {batch.numel()} "
+            "entries."
         )
     if bool((batch[1:] < batch[:-1]).any()):
         raise InvalidGraphError(
-            "batch must be sorted: the nodes of a graph stand next to each other. "
-            "Sort the nodes by graph first (nodes, edges and batch together)."
+            "batch must be sorted. Got a smaller entry after a larger one. "
+            "Sort x, edge_index and batch by graph."
         )
     if num_nodes and int(batch[0]) < 0:
         raise InvalidGraphError(f"batch must not be negative. Got {int(batch[0])}.")
     last = int(batch[-1]) if num_nodes else 0
-    if max(last, (batch_size or 0) - 1) >= num_nodes + MOST_EMPTY_GRAPHS:
+    if max(last, (batch_size or 0) - 1) >= num_nodes + MAX_EMPTY_GRAPHS:
         raise InvalidGraphError(
             "batch must number the graphs from 0 without large gaps: at most "
-            f"{MOST_EMPTY_GRAPHS:,} graphs may have no nodes. Got graph {last} and batch_size "
+            f"{MAX_EMPTY_GRAPHS:,} graphs can be without nodes. Got graph {last} and batch_size "
             f"{shown(batch_size)} for {num_nodes} nodes. Renumber the graphs with "
             "torch.unique(batch, return_inverse=True)[1]."
         )
     if batch_size is not None and num_nodes and last >= batch_size:
         raise InvalidGraphError(
-            f"batch_size must be over every entry of batch. Got batch_size {batch_size} and "
-            f"graph {last}."
+            f"batch_size must be greater than every entry of batch. Got batch_size "
+            f"{batch_size} and graph {last}."
         )
 
 
@@ -176,14 +177,14 @@ def check_rows(
     *,
     pointers: Tensor | None = None,
 ) -> None:
-    """`values` are finite floats of this shape (None: any length), a row for each edge or graph.
+    """Check that values are finite floats of a shape, with a row for each edge or graph.
 
     Args:
-        name: what the message calls them.
+        name: name of the values in the message.
         values: the values.
-        shape: their shape.
-        per: what a row is for.
-        pointers: where the rows of each graph begin, so that the message can name the graph.
+        shape: the required shape; None for any size.
+        per: "edge" or "graph", for the message.
+        pointers: first row of each graph, to name the graph in the message.
 
     Raises:
         InvalidGraphError: if they are not.
@@ -193,13 +194,13 @@ def check_rows(
 
 
 def check_row_type(name: str, values: object, shape: list[int | None], per: str) -> None:
-    """`values` are floats of this shape, as for `check_rows`, finite or not.
+    """Check that values are floats of a shape, as `check_rows`, but not that they are finite.
 
     Raises:
         InvalidGraphError: if they are not.
     """
     if isinstance(values, Tensor):
-        check_plain(name, values)
+        check_dense(name, values)
     if not isinstance(values, Tensor) or values.dtype not in FLOATS:
         raise InvalidGraphError(
             f"{name} must be a floating-point tensor of 16 to 64 bits. Got {describe(values)} "
@@ -217,41 +218,41 @@ def check_row_type(name: str, values: object, shape: list[int | None], per: str)
 
 
 def check_finite(name: str, values: Tensor, *, pointers: Tensor | None = None) -> None:
-    """No NaN, no infinity.
+    """Check that values are not NaN or infinite.
 
     Args:
-        name: what the message calls the values.
+        name: name of the values in the message.
         values: the values.
-        pointers: where the rows of each graph begin, so that the message can name the graph.
+        pointers: first row of each graph, to name the graph in the message.
 
     Raises:
-        InvalidGraphError: if there is one.
+        InvalidGraphError: if one is.
     """
     if bool(torch.isfinite(values).all()):
         return
     row = int((~torch.isfinite(values)).nonzero()[0, 0])
-    graph, place = _place_of(row, pointers)
+    graph, row_in_graph = _locate(row, pointers)
     raise InvalidGraphError(
-        f"{graph}{name} must be finite. Got {_worst(values[row])} in row {place}. Replace or drop "
-        "it."
+        f"{graph}{name} must be finite. Got {_worst(values[row])} in row {row_in_graph}. Replace "
+        "or drop it."
     )
 
 
 def check_devices(x: Tensor, *others: Tensor | None) -> None:
-    """All tensors lie on one device.
+    """Check that all tensors are on one device.
 
     Raises:
-        InvalidGraphError: if they do not.
+        InvalidGraphError: if they are not.
     """
     devices = {str(other.device) for other in (x, *others) if isinstance(other, Tensor)}
     if len(devices) > 1:
         raise InvalidGraphError(
-            f"All tensors of a batch must lie on one device. Got {' and '.join(sorted(devices))}."
+            f"All tensors of a batch must be on one device. Got {' and '.join(sorted(devices))}."
         )
 
 
-def _place_of(row: int, pointers: Tensor | None) -> tuple[str, int]:
-    """The beginning of a message that names the graph of a row, and the row in that graph."""
+def _locate(row: int, pointers: Tensor | None) -> tuple[str, int]:
+    """Return a prefix of a message that names the graph of a row, and the row in that graph."""
     if pointers is None:
         return "", row
     number = int((pointers <= row).sum()) - 1
@@ -263,9 +264,9 @@ def _worst(row: Tensor) -> str:
 
 
 def first_beyond_int64(values: Tensor) -> tuple[int, int] | None:
-    """Row and value of the first number of 2^63 or more, which int64 would store as negative."""
-    stored = values.layout == torch.strided and not values.is_meta and values.numel() > 0
-    if values.dtype != torch.uint64 or not stored:
+    """Row and value of the first uint64 number of at least 2^63, which int64 cannot store."""
+    has_values = values.layout == torch.strided and not values.is_meta and values.numel() > 0
+    if values.dtype != torch.uint64 or not has_values:
         return None
     rows = values.cpu().long().reshape(values.shape[0] if values.dim() else 1, -1)
     wrapped = (rows < 0).nonzero()
@@ -276,7 +277,7 @@ def first_beyond_int64(values: Tensor) -> tuple[int, int] | None:
 
 
 def describe(value: object) -> str:
-    """Dtype and shape of a tensor, or the type of anything else, for messages."""
+    """Describe a value in a message: dtype and shape of a tensor, or the type."""
     if isinstance(value, Tensor) and value.is_nested:
         return "a nested tensor"
     if isinstance(value, Tensor):

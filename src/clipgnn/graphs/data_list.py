@@ -1,7 +1,7 @@
-"""From a list of PyG's `Data` to the flat tensors of a data set, every graph checked by itself.
+"""Conversion of a list of PyG's `Data` to the flat tensors of a data set.
 
-Only types and shapes are checked graph by graph. Values (edges in range, finite numbers) are
-checked for all graphs at once by `PackedGraphs`.
+Types and shapes are checked for each graph. `PackedGraphs` checks values (edges in range, finite
+numbers) for all graphs together.
 """
 
 from collections.abc import Iterable, Sequence
@@ -15,23 +15,23 @@ from clipgnn.errors import InvalidGraphError, shown
 from clipgnn.graphs.checks import (
     FLOATS,
     check_attribute_type,
+    check_dense,
     check_edge_index,
     check_node_attributes,
-    check_plain,
     check_row_type,
 )
 from clipgnn.graphs.packed_checks import with_classes
-from clipgnn.graphs.sparse import running_sum
+from clipgnn.ops.pointers import pointers_from_counts
 
-MOST_NODES = 10**8
-"""Nodes of one graph. `num_nodes` is a number that anybody can write; rows of x must exist."""
+MAX_NODES = 10**8
+"""Largest `num_nodes` of a graph, because it is given as a number, without rows of x."""
 
-if TYPE_CHECKING:  # PyG takes seconds to import, and only those who use its classes need it
+if TYPE_CHECKING:  # importing PyG takes seconds
     from torch_geometric.data import Data
 
 
 def flat_tensors(graphs: Iterable["Data"]) -> dict[str, Any]:
-    """Join the tensors of graphs; the keys are fields of `PackedGraphs`.
+    """Concatenate the tensors of graphs; the keys are fields of `PackedGraphs`.
 
     Raises:
         InvalidGraphError: if there are no graphs, one is not a graph, or they do not have the same
@@ -51,28 +51,33 @@ def flat_tensors(graphs: Iterable["Data"]) -> dict[str, Any]:
         x = torch.zeros(sum(node_counts), dtype=torch.int64, device=device)
     else:
         x = _joined("x", [graph.x for graph in graphs], dim=0)
-    node_pointers = running_sum(torch.tensor(node_counts, device=device))
+    node_pointers = pointers_from_counts(torch.tensor(node_counts, device=device))
     check_node_attributes(x, pointers=node_pointers)
-    edge_attr = None
-    if any(graph.edge_attr is not None for graph in graphs):
-        edge_attr = _joined("edge_attr", [graph.edge_attr for graph in graphs], dim=0)
     return {
         "x": x,
         "in_channels": int(x.max()) + 1 if x.dim() == 1 else x.shape[1],
         "edge_index": edge_index,
         "node_pointers": node_pointers,
-        "edge_pointers": running_sum(torch.tensor(edge_counts, device=device)),
-        "y": _targets([graph.y for graph in graphs]),
-        "edge_attr": edge_attr,
+        "edge_pointers": pointers_from_counts(torch.tensor(edge_counts, device=device)),
+        "y": None if all(graph.y is None for graph in graphs) else _targets(graphs),
+        "edge_attr": _optional("edge_attr", graphs),
+        "edge_weight": _optional("edge_weight", graphs),
+        "graph_attr": _optional("graph_attr", graphs),
     }
+
+
+def _optional(name: str, graphs: Sequence["Data"]) -> Tensor | None:
+    """The rows of all graphs; None if no graph has them."""
+    parts = [getattr(graph, name, None) for graph in graphs]
+    return None if all(part is None for part in parts) else _joined(name, parts, dim=0)
 
 
 def _as_list(graphs: Iterable["Data"]) -> list["Data"]:
     from torch_geometric.data import Data
 
     advice = (
-        "A networkx graph becomes one with torch_geometric.utils.from_networkx, and a single graph "
-        "a list of one."
+        "Use torch_geometric.utils.from_networkx for networkx graphs, and a list of one for a "
+        "single graph."
     )
     if isinstance(graphs, Data | str) or not isinstance(graphs, Iterable):
         raise InvalidGraphError(
@@ -92,23 +97,23 @@ def _as_list(graphs: Iterable["Data"]) -> list["Data"]:
 
 
 def _check_graph(graph: "Data") -> int:
-    """Check that rows, edges and target belong to this graph alone, and count its nodes."""
+    """Check the types and shapes of the tensors of a graph, and return its number of nodes."""
     if graph.edge_index is None:
         raise InvalidGraphError(
-            "edge_index must be given. Got none. A graph without edges has "
-            "torch.zeros(2, 0, dtype=torch.int64)."
+            "edge_index must be given. Got none. Use torch.zeros(2, 0, dtype=torch.int64) for a "
+            "graph without edges."
         )
     check_edge_index(graph.edge_index)
-    if "edge_weight" in graph and graph["edge_weight"] is not None:
-        raise InvalidGraphError(
-            "a data set has no edge weights yet. Got edge_weight. Remove it (del "
-            "data.edge_weight), put it into edge_attr, or give it to CLIP.forward directly."
-        )
     if graph.x is not None:
         check_attribute_type(graph.x)
     if graph.edge_attr is not None:
         check_row_type("edge_attr", graph.edge_attr, [graph.edge_index.shape[1], None], "edge")
-    _check_target(graph.y)
+    if "edge_weight" in graph and graph["edge_weight"] is not None:
+        check_row_type("edge_weight", graph["edge_weight"], [graph.edge_index.shape[1]], "edge")
+    if "graph_attr" in graph and graph["graph_attr"] is not None:
+        check_row_type("graph_attr", graph["graph_attr"], [1, None], "graph")
+    if graph.y is not None:
+        _check_target(graph.y)
     return _num_nodes(graph)
 
 
@@ -119,9 +124,9 @@ def _num_nodes(graph: "Data") -> int:
     if count is None:
         count = graph.num_nodes if graph.x is None else graph.x.shape[0]
     integer = isinstance(count, Integral) and not isinstance(count, bool)
-    if not integer or not 0 <= count <= MOST_NODES:
+    if not integer or not 0 <= count <= MAX_NODES:
         raise InvalidGraphError(
-            f"num_nodes must be an integer from 0 to {MOST_NODES:,}, or x must be given. "
+            f"num_nodes must be an integer from 0 to {MAX_NODES:,}, or x must be given. "
             f"Got {shown(count)}."
         )
     if graph.x is not None and graph.x.shape[0] != count:
@@ -134,34 +139,32 @@ def _num_nodes(graph: "Data") -> int:
 
 def _check_target(y: object) -> None:
     if not isinstance(y, Tensor):
-        got = "none" if y is None else f"{type(y).__name__}"
         raise InvalidGraphError(
-            f"y must be a tensor with one row, such as torch.tensor([1]). Got {got}."
+            f"y must be a tensor with one row. Got {type(y).__name__}. Use torch.tensor([1]), for "
+            "example."
         )
-    check_plain("y", y)
+    check_dense("y", y)
     if y.dtype not in FLOATS and (y.is_floating_point() or y.is_complex()):
         raise InvalidGraphError(
             "y must be a class (an integer) or floats to regress of 16 to 64 bits. Got "
             f"{str(y.dtype).removeprefix('torch.')}."
         )
     if y.dim() > 0 and y.numel() == 0 and y.shape[0] == 1:
-        raise InvalidGraphError(
-            f"y must have at least one target. Got none, in shape {list(y.shape)}."
-        )
+        raise InvalidGraphError(f"y must have at least one target. Got the shape {list(y.shape)}.")
     if y.dim() > 0 and y.shape[0] != 1:
         raise InvalidGraphError(
-            f"y must have one row. Got {y.shape[0]} rows; several targets of a graph must be in "
-            "one row, [1, targets]."
+            f"y must have one row. Got {y.shape[0]} rows. Use the shape [1, targets] for several "
+            "targets of a graph."
         )
 
 
 def _joined(name: str, parts: Sequence[Tensor | None], dim: int) -> Tensor:
-    """Concatenate and detach, if all graphs have it with the dtype and channels of the first."""
+    """Concatenate and detach tensors, which must have the dtype and channels of the first."""
     present: list[Tensor] = []
     for number, part in enumerate(parts):
         if part is None:
             raise InvalidGraphError(
-                f"Graph {number}: every graph of a data set must have {name} if one has. Got none."
+                f"Graph {number}: {name} must be given for all graphs or for none. Got None."
             )
         if present and _kind(part, dim) != _kind(present[0], dim):
             raise InvalidGraphError(
@@ -177,9 +180,11 @@ def _kind(part: Tensor, dim: int) -> str:
     return f"{str(part.dtype).removeprefix('torch.')} {channels} on {part.device}"
 
 
-def _targets(parts: Sequence[Tensor]) -> Tensor:
-    """Classes in int64, or floats, a row for each graph."""
-    y = _joined("y", [part.view(1) if part.dim() == 0 else part for part in parts], dim=0)
+def _targets(graphs: Sequence["Data"]) -> Tensor:
+    """Concatenate the targets: classes in int64, or floats, with a row for each graph."""
+    parts = [graph.y for graph in graphs]
+    rows = [part.view(1) if part is not None and part.dim() == 0 else part for part in parts]
+    y = _joined("y", rows, dim=0)
     if y.dim() == 2 and y.shape[1] == 1:
         y = y[:, 0]
     return with_classes(y)

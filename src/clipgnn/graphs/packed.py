@@ -1,9 +1,8 @@
-"""A whole data set as flat tensors, from which a batch is assembled by index arithmetic."""
+"""A data set as flat tensors, from which batches are assembled by index arithmetic."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -11,35 +10,41 @@ from torch import Tensor
 from torch.nn import functional
 
 from clipgnn.errors import InvalidGraphError, InvalidParameterError
-from clipgnn.graphs.batch import Edges, GraphBatch
-from clipgnn.graphs.checks import check_plain, describe
+from clipgnn.graphs.checks import check_dense, describe
 from clipgnn.graphs.data_list import flat_tensors
-from clipgnn.graphs.numbers import check_range
+from clipgnn.graphs.exact import ExactBatch, ExactEdges, rows_of
+from clipgnn.graphs.fingerprint import fingerprint
+from clipgnn.graphs.indices import check_range
 from clipgnn.graphs.packed_checks import check_packed
-from clipgnn.graphs.sparse import running_sum
+from clipgnn.ops.pointers import expand_segments, pointers_from_counts, pointers_from_index
 
-if TYPE_CHECKING:  # PyG takes seconds to import, and only those who use its classes need it
+if TYPE_CHECKING:  # importing PyG takes seconds
     import torch_geometric.data
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PackedGraphs:
-    """Graphs end to end: nodes and edges of graph g stand between two pointers.
+    """A set of graphs as concatenated tensors, with pointers to the nodes and edges of each graph.
 
     Attributes:
-        name: what the data set is called.
-        x: attributes `[nodes, channels]`, or integer labels `[nodes]` that stand for one-hot rows.
-        in_channels: channels of the attributes, or how many labels there are.
-        edge_index: `[2, edges]`, nodes numbered inside their graph. An edge that occurs twice is
-            added twice in sums over neighbors, and a self-loop makes a node its own neighbor;
+        name: name of the data set.
+        x: attributes `[nodes, channels]`, or integer labels `[nodes]`, equivalent to one-hot rows.
+        in_channels: channels of the attributes, or number of labels.
+        edge_index: `[2, edges]`, with nodes numbered within their graph. Duplicate edges are added
+            twice in sums over neighbors, and a self-loop makes a node its own neighbor;
             `simplify` removes both.
-        node_pointers: `[graphs + 1]`.
-        edge_pointers: `[graphs + 1]`.
-        y: target of each graph: classes `[graphs]` in int64, or floats to regress.
+        node_pointers: `[graphs + 1]`, first node of each graph, and the number of nodes.
+        edge_pointers: `[graphs + 1]`, first edge of each graph, and the number of edges.
+        y: targets: classes `[graphs]` in int64, or floats `[graphs]` or `[graphs, targets]`, NaN
+            where a target is missing; None without targets.
         edge_attr: `[edges, channels]`, or None.
+        edge_weight: `[edges]`, factors in the sums over neighbors, or None.
+        graph_attr: `[graphs, channels]`, or None.
+        colorings: `[colorings, nodes]`, precomputed colors of the nodes for the coloring scheme
+            "precomputed"; or None.
 
     Raises:
-        InvalidGraphError: if the tensors do not agree with each other.
+        InvalidGraphError: if the tensors are not consistent.
     """
 
     name: str
@@ -48,19 +53,16 @@ class PackedGraphs:
     edge_index: Tensor
     node_pointers: Tensor
     edge_pointers: Tensor
-    y: Tensor
+    y: Tensor | None = None
     edge_attr: Tensor | None = None
+    edge_weight: Tensor | None = None
+    graph_attr: Tensor | None = None
+    colorings: Tensor | None = None
 
     def __post_init__(self) -> None:
-        check_packed(
-            self.x,
-            self.in_channels,
-            self.edge_index,
-            self.node_pointers,
-            self.edge_pointers,
-            self.y,
-            self.edge_attr,
-        )
+        content = {field.name: getattr(self, field.name) for field in fields(self)}
+        del content["name"]
+        check_packed(**content)
 
     def __len__(self) -> int:
         return self.node_pointers.numel() - 1
@@ -71,50 +73,70 @@ class PackedGraphs:
             f"edges={self.edge_index.shape[1]}, in_channels={self.in_channels})"
         )
 
-    @cached_property
-    def num_classes(self) -> int:
-        """Classes of the targets.
+    @property
+    def targets(self) -> Tensor:
+        """The targets `y`.
 
         Raises:
-            InvalidParameterError: if the targets are floats to regress.
+            InvalidParameterError: if `y` is None.
         """
-        if self.y.is_floating_point():
+        if self.y is None:
             raise InvalidParameterError(
-                f"Only targets in int64 have classes. The targets of {self.name!r} are floats to "
-                "regress; call .long() on them if they are classes."
+                f"The graphs must have targets. Got {self.name!r} without y. Set y when you create "
+                "the PackedGraphs."
             )
-        return int(self.y.max()) + 1
+        return self.y
+
+    @cached_property
+    def num_classes(self) -> int:
+        """Number of classes.
+
+        Raises:
+            InvalidParameterError: if the targets are floats to regress, or `y` is None.
+        """
+        if self.targets.is_floating_point():
+            raise InvalidParameterError(
+                f"Targets must be int64 to have classes. The targets of {self.name!r} are floats "
+                "to regress. Use y.long() if they are classes."
+            )
+        return int(self.targets.max()) + 1
+
+    @property
+    def num_targets(self) -> int:
+        """Number of targets of each graph."""
+        return 1 if self.targets.dim() == 1 else self.targets.shape[1]
+
+    @property
+    def edge_channels(self) -> int:
+        """Channels of the edge attributes; 0 without edge attributes."""
+        return 0 if self.edge_attr is None else self.edge_attr.shape[1]
+
+    @property
+    def graph_channels(self) -> int:
+        """Channels of the graph attributes; 0 without graph attributes."""
+        return 0 if self.graph_attr is None else self.graph_attr.shape[1]
 
     @cached_property
     def fingerprint(self) -> str:
-        """A hash of the content: attributes, edges, targets; not of the name or the device.
+        """Hash of the content (attributes, edges, targets), but not of the name or the device.
 
-        It is the first 16 hexadecimal digits of a SHA-256 over data type, shape and bytes of every
-        tensor, so that two data sets with the same fingerprint hold the same graphs in the same
-        order.
+        Data sets with the same fingerprint have the same graphs in the same order.
 
         Example:
             >>> from clipgnn.datasets.properties import circular_skip_links
             >>> circular_skip_links(0).fingerprint == circular_skip_links(1).fingerprint
             False
         """
-        digest = sha256()
-        for part in (
-            self.x,
-            torch.tensor([self.in_channels]),
-            self.edge_index,
-            self.node_pointers,
-            self.edge_pointers,
-            self.y,
-            self.edge_attr,
-        ):
-            if part is None:
-                digest.update(b"None\0")
-                continue
-            digest.update(f"{part.dtype} {list(part.shape)}\0".encode())
-            # As bytes, because NumPy does not have all data types of torch.
-            digest.update(part.detach().cpu().contiguous().flatten().view(torch.uint8).numpy().data)
-        return digest.hexdigest()[:16]
+        in_channels = torch.tensor([self.in_channels])
+        pointers = (self.node_pointers, self.edge_pointers)
+        return fingerprint(
+            (self.x, in_channels, self.edge_index, *pointers, self.y, self.edge_attr),
+            {
+                "edge_weight": self.edge_weight,
+                "graph_attr": self.graph_attr,
+                "colorings": self.colorings,
+            },
+        )
 
     @cached_property
     def graph_of_node(self) -> Tensor:
@@ -123,50 +145,67 @@ class PackedGraphs:
         return graphs.repeat_interleave(self.node_pointers.diff())
 
     @cached_property
-    def edges_through(self) -> Tensor:
-        """The edges `[2, edges]` with nodes numbered through the whole data set."""
-        first = self.node_pointers[:-1].repeat_interleave(self.edge_pointers.diff())
-        return self.edge_index + first
+    def graph_of_edge(self) -> Tensor:
+        """The graph of each edge."""
+        graphs = torch.arange(len(self), device=self.device)
+        return graphs.repeat_interleave(self.edge_pointers.diff())
+
+    @cached_property
+    def global_edge_index(self) -> Tensor:
+        """Edges `[2, edges]` with nodes numbered across the whole data set."""
+        return self.edge_index + self.node_pointers[self.graph_of_edge]
+
+    @cached_property
+    def directed(self) -> bool:
+        """Whether the two directions of an edge differ.
+
+        They do if an edge is not stored as often in one direction as in the other, or with another
+        weight or other attributes.
+        """
+        source, target = self.global_edge_index
+        nodes = self.x.shape[0]
+        keys, order = torch.sort(source * nodes + target, stable=True)
+        reversed_keys, reversed_order = torch.sort(target * nodes + source, stable=True)
+        if not torch.equal(keys, reversed_keys):
+            return True
+        values = [value for value in (self.edge_weight, self.edge_attr) if value is not None]
+        return any(not torch.equal(value[order], value[reversed_order]) for value in values)
 
     def check_undirected(self) -> None:
         """Check that every edge is stored in both directions.
 
         Raises:
-            InvalidGraphError: if one does not.
+            InvalidGraphError: if one is not.
         """
-        source, target = self.edges_through
-        if not torch.equal(
-            torch.sort(source * self.x.shape[0] + target).values,
-            torch.sort(target * self.x.shape[0] + source).values,
-        ):
+        if self.directed:
             raise InvalidGraphError(
-                "The graphs must be undirected, every edge stored in both directions. Got one in "
-                f"{self.name!r} that is not."
+                "The graphs must be undirected, with every edge stored in both directions. Got an "
+                f"edge in one direction in {self.name!r}. Use torch_geometric.utils.to_undirected."
             )
 
     def attributes(self) -> Tensor:
-        """Attributes of the nodes as floats `[nodes, channels]`; labels become one-hot rows."""
+        """Node attributes as floats `[nodes, channels]`; labels are converted to one-hot rows."""
         if self.x.dim() == 1:
             return functional.one_hot(self.x, self.in_channels).to(torch.get_default_dtype())
         return self.x
 
     @property
     def device(self) -> torch.device:
-        """Where the tensors lie."""
+        """Device of the tensors."""
         return self.x.device
 
     def to(self, device: torch.device | str) -> "PackedGraphs":
-        """The same graphs on another device."""
-        # Not through the constructor: what was checked once need not be checked again.
-        moved = object.__new__(PackedGraphs)
-        for field in fields(self):
-            value = getattr(self, field.name)
-            value = value.to(device) if isinstance(value, Tensor) else value
-            object.__setattr__(moved, field.name, value)
-        return moved
+        """Copy the graphs to another device."""
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        return self._unchecked(
+            **{
+                name: value.to(device) if isinstance(value, Tensor) else value
+                for name, value in values.items()
+            }
+        )
 
     def with_floats(self, dtype: torch.dtype) -> "PackedGraphs":
-        """The same graphs with their floats (attributes and targets) in this dtype.
+        """Convert floating-point tensors (attributes and targets) to a dtype.
 
         Raises:
             InvalidGraphError: if a number is too large for the dtype.
@@ -179,9 +218,9 @@ class PackedGraphs:
         return replace(self, **converted)
 
     def simplify(self) -> "PackedGraphs":
-        """The same graphs without self-loops and duplicate edges.
+        """Remove self-loops and duplicate edges.
 
-        Of duplicate edges the first one remains, with its attributes. The order of the remaining
+        Of duplicate edges the first one is kept, with its attributes and weight. The order of the
         edges does not change.
 
         Example:
@@ -192,7 +231,7 @@ class PackedGraphs:
             tensor([[0, 1],
                     [1, 0]])
         """
-        source, target = self.edges_through
+        source, target = self.global_edge_index
         keys, order = torch.sort(source * self.x.shape[0] + target, stable=True)
         first = torch.ones_like(keys, dtype=torch.bool)
         first[1:] = keys[1:] != keys[:-1]
@@ -200,27 +239,29 @@ class PackedGraphs:
         return replace(
             self,
             edge_index=self.edge_index[:, keep],
-            edge_pointers=running_sum(keep.long())[self.edge_pointers],
+            edge_pointers=pointers_from_counts(keep.long())[self.edge_pointers],
             edge_attr=None if self.edge_attr is None else self.edge_attr[keep],
+            edge_weight=None if self.edge_weight is None else self.edge_weight[keep],
         )
 
     @classmethod
     def from_data_list(
         cls, graphs: Iterable["torch_geometric.data.Data"], name: str = "graphs"
     ) -> "PackedGraphs":
-        """Pack graphs of PyG: their `x`, `edge_index`, `edge_attr` and `y`, nothing else.
+        """Convert a list of PyG graphs.
 
-        Nodes without attributes all get the same label. Duplicate edges and self-loops are kept;
-        `simplify` removes them.
+        Only `x`, `edge_index`, `edge_attr`, `edge_weight`, `graph_attr` (`[1, channels]`) and `y`
+        are read. Without `x`, all nodes get the same label. Duplicate edges and self-loops are
+        kept; `simplify` removes them.
 
         Raises:
-            InvalidGraphError: if there are none, one is not a graph or has edge weights, or they do
-                not have the same kinds of attributes and targets. The message names the graph.
+            InvalidGraphError: if there are no graphs, one is not a graph, or they do not have the
+                same kinds of attributes and targets. The message names the graph.
         """
         return cls(name=name, **flat_tensors(graphs))
 
     def to_data_list(self) -> list["torch_geometric.data.Data"]:
-        """The graphs as PyG has them; labels become one-hot attributes."""
+        """Convert to a list of PyG graphs; labels are converted to one-hot attributes."""
         from torch_geometric.data import Data
 
         x = self.attributes()
@@ -228,54 +269,125 @@ class PackedGraphs:
         result = []
         for graph in range(len(self)):
             own = slice(edges[graph], edges[graph + 1])
-            data = Data(
-                x=x[nodes[graph] : nodes[graph + 1]],
-                edge_index=self.edge_index[:, own],
-                y=self.y[graph : graph + 1],
-            )
+            data = Data(x=x[nodes[graph] : nodes[graph + 1]], edge_index=self.edge_index[:, own])
+            if self.y is not None:
+                data.y = self.y[graph : graph + 1]
             if self.edge_attr is not None:
                 data.edge_attr = self.edge_attr[own]
+            if self.edge_weight is not None:
+                data.edge_weight = self.edge_weight[own]
+            if self.graph_attr is not None:
+                data.graph_attr = self.graph_attr[graph : graph + 1]
             result.append(data)
         return result
 
-    def batch(self, chosen: Tensor) -> GraphBatch:
-        """The chosen graphs as one batch, assembled on the device without a loop.
+    def batch(self, chosen: Tensor) -> ExactBatch:
+        """Assemble the chosen graphs as one batch, on the device.
 
         Args:
-            chosen: int64 numbers of graphs, in any order, with or without repeats.
+            chosen: int64 indices of graphs, in any order, with or without duplicates.
 
         Raises:
-            InvalidParameterError: if `chosen` is not such a tensor, or a number is out of range.
+            InvalidParameterError: if `chosen` is not such a tensor, or an index is out of range.
         """
-        if not isinstance(chosen, Tensor) or chosen.dtype != torch.int64 or chosen.dim() != 1:
-            raise InvalidParameterError(
-                "chosen must be an int64 tensor of numbers of graphs, with one axis. Got "
-                f"{describe(chosen)}. A mask becomes one with .nonzero().flatten()."
-            )
-        check_plain("chosen", chosen, InvalidParameterError)
-        check_range("chosen", chosen, len(self))
-        nodes, graph_of_node, first = _members(self.node_pointers, chosen)
-        edges, graph_of_edge, _ = _members(self.edge_pointers, chosen)
-        source, target = self.edge_index[:, edges] + first[graph_of_edge]
-        attributes = None if self.edge_attr is None else self.edge_attr[edges]
-        return GraphBatch(
-            x=self.x[nodes],
-            graph_of_node=graph_of_node,
-            num_graphs=chosen.numel(),
-            edges=Edges.between(source, target, nodes.numel(), None, attributes),
+        return self._take(chosen).to_batch()
+
+    def to_batch(self) -> ExactBatch:
+        """Assemble all graphs as one batch."""
+        source, target = self.global_edge_index
+        return ExactBatch.of(
+            x=self.x,
+            edges=ExactEdges.from_edge_index(
+                source, target, self.x.shape[0], self.edge_weight, self.edge_attr
+            ),
+            graph_of_node=self.graph_of_node,
+            num_graphs=len(self),
+            graph_attr=self.graph_attr,
         )
 
+    def subset(self, chosen: Tensor) -> "PackedGraphs":
+        """Select graphs as a new data set.
 
-def _members(starts: Tensor, chosen: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """All nodes (or edges) of the chosen graphs.
+        Args:
+            chosen: int64 indices of graphs, in any order, with or without duplicates.
 
-    Returns:
-        Their numbers in the data set, which of the chosen graphs each is in, and where each chosen
-        graph begins among them.
+        Raises:
+            InvalidParameterError: if `chosen` is not such a tensor, is empty, or an index is out of
+                range.
+        """
+        taken = self._take(chosen)
+        if len(taken) == 0:
+            raise InvalidParameterError("chosen must have at least one graph. Got none.")
+        return taken
+
+    @classmethod
+    def from_batch(cls, batch: ExactBatch, in_channels: int) -> "PackedGraphs":
+        """Convert a batch to a data set without targets."""
+        pointers = pointers_from_counts(batch.nodes.counts)
+        # Edges are sorted by target, so that those of a graph are consecutive.
+        graph_of_edge = batch.graph_of_node[batch.edges.pattern.row]
+        return cls._unchecked(
+            name="batch",
+            x=batch.x,
+            in_channels=in_channels,
+            edge_index=batch.edge_index - pointers[graph_of_edge],
+            node_pointers=pointers,
+            edge_pointers=pointers_from_index(graph_of_edge, batch.num_graphs),
+            y=None,
+            edge_attr=batch.edges.attr,
+            edge_weight=batch.edges.weight,
+            graph_attr=batch.graph_attr,
+            colorings=None,
+        )
+
+    @classmethod
+    def _unchecked(cls, **values: Any) -> "PackedGraphs":
+        """Create a data set without checks, from tensors that are known to be consistent."""
+        graphs = object.__new__(cls)
+        for name, value in values.items():
+            object.__setattr__(graphs, name, value)
+        return graphs
+
+    def _take(self, chosen: Tensor) -> "PackedGraphs":
+        self._check_chosen(chosen)
+        node_pointers, _, nodes = expand_segments(
+            self.node_pointers[:-1][chosen], self.node_pointers.diff()[chosen]
+        )
+        edge_pointers, _, edges = expand_segments(
+            self.edge_pointers[:-1][chosen], self.edge_pointers.diff()[chosen]
+        )
+        return self._unchecked(
+            name=self.name,
+            x=self.x[nodes],
+            in_channels=self.in_channels,
+            edge_index=self.edge_index[:, edges],
+            node_pointers=node_pointers,
+            edge_pointers=edge_pointers,
+            y=rows_of(self.y, chosen),
+            edge_attr=rows_of(self.edge_attr, edges),
+            edge_weight=rows_of(self.edge_weight, edges),
+            graph_attr=rows_of(self.graph_attr, chosen),
+            colorings=None if self.colorings is None else self.colorings[:, nodes],
+        )
+
+    def _check_chosen(self, chosen: Tensor) -> None:
+        if not isinstance(chosen, Tensor) or chosen.dtype != torch.int64 or chosen.dim() != 1:
+            raise InvalidParameterError(
+                "chosen must be an int64 tensor of indices of graphs, with one axis. Got "
+                f"{describe(chosen)}. Use mask.nonzero().flatten() for a boolean mask."
+            )
+        check_dense("chosen", chosen, InvalidParameterError)
+        check_range("chosen", chosen, len(self))
+
+
+def check_graph_set(graphs: object) -> None:
+    """Check that an argument is a data set.
+
+    Raises:
+        InvalidGraphError: if it is not.
     """
-    begin = starts[:-1][chosen]
-    counts = starts[1:][chosen] - begin
-    place = torch.arange(chosen.numel(), device=chosen.device).repeat_interleave(counts)
-    first = counts.cumsum(0) - counts
-    number = torch.arange(place.numel(), device=chosen.device)
-    return number + (begin - first)[place], place, first
+    if not isinstance(graphs, PackedGraphs):
+        raise InvalidGraphError(
+            f"graphs must be a PackedGraphs. Got {type(graphs).__name__}. Use "
+            "PackedGraphs.from_data_list for a list of PyG's Data."
+        )

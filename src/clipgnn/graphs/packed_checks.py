@@ -1,4 +1,4 @@
-"""Do these flat tensors describe a data set? Checked for all graphs at once."""
+"""Validation of the flat tensors of a data set, for all graphs together."""
 
 import torch
 from torch import Tensor
@@ -6,18 +6,18 @@ from torch import Tensor
 from clipgnn.errors import InvalidGraphError, shown
 from clipgnn.graphs.checks import (
     FLOATS,
+    check_dense,
     check_devices,
     check_edge_index,
     check_finite,
     check_node_attributes,
-    check_plain,
     check_rows,
     describe,
     first_beyond_int64,
 )
 
-MOST_CLASSES = 10_000_000
-"""Classes or labels up to which a data set is accepted: a network has weights for each."""
+MAX_CLASSES = 10_000_000
+"""Largest number of classes or labels of a data set. A network has weights for each."""
 
 
 def check_packed(
@@ -26,25 +26,29 @@ def check_packed(
     edge_index: Tensor,
     node_pointers: Tensor,
     edge_pointers: Tensor,
-    y: Tensor,
+    y: Tensor | None,
     edge_attr: Tensor | None,
+    edge_weight: Tensor | None,
+    graph_attr: Tensor | None,
+    colorings: Tensor | None,
 ) -> None:
-    """Check that the fields of `PackedGraphs` agree with each other.
+    """Check that the fields of `PackedGraphs` are consistent.
 
     Raises:
-        InvalidGraphError: if they do not. Where one graph is at fault, the message names it.
+        InvalidGraphError: if they are not. The message names the graph if it is about one graph.
     """
-    check_devices(x, edge_index, node_pointers, edge_pointers, y, edge_attr)
-    if isinstance(x, Tensor) and x.dim() > 0:  # otherwise refused below
-        check_plain("x", x)
+    optional = (y, edge_attr, edge_weight, graph_attr, colorings)
+    check_devices(x, edge_index, node_pointers, edge_pointers, *optional)
+    if isinstance(x, Tensor) and x.dim() > 0:  # otherwise check_node_attributes raises
+        check_dense("x", x)
         _check_pointers("node_pointers", node_pointers, x.shape[0], "nodes (rows of x)")
     check_node_attributes(x, pointers=node_pointers)
     check_edge_index(edge_index)
     _check_pointers("edge_pointers", edge_pointers, edge_index.shape[1], "edges")
     if node_pointers.numel() != edge_pointers.numel():
         raise InvalidGraphError(
-            "node_pointers and edge_pointers must have the same length, the number of graphs and "
-            f"one more. Got {node_pointers.numel()} and {edge_pointers.numel()}."
+            "node_pointers and edge_pointers must have the same length, the number of graphs plus "
+            f"1. Got {node_pointers.numel()} and {edge_pointers.numel()}."
         )
     _check_channels(x, in_channels)
     _check_inside(edge_index, node_pointers, edge_pointers)
@@ -52,7 +56,17 @@ def check_packed(
         check_rows(
             "edge_attr", edge_attr, [edge_index.shape[1], None], "edge", pointers=edge_pointers
         )
-    check_targets(y, node_pointers.numel() - 1)
+    if edge_weight is not None:
+        check_rows(
+            "edge_weight", edge_weight, [edge_index.shape[1]], "edge", pointers=edge_pointers
+        )
+    num_graphs = node_pointers.numel() - 1
+    if graph_attr is not None:
+        check_rows("graph_attr", graph_attr, [num_graphs, None], "graph")
+    if colorings is not None:
+        _check_colorings(colorings, x.shape[0])
+    if y is not None:
+        check_targets(y, num_graphs)
 
 
 def with_classes(y: Tensor) -> Tensor:
@@ -69,7 +83,9 @@ def with_classes(y: Tensor) -> Tensor:
 
 
 def check_targets(y: Tensor, num_graphs: int | None = None) -> None:
-    """Check that targets are classes `[graphs]` in int64, or finite floats, a row for each graph.
+    """Check that targets are classes `[graphs]` in int64, or floats, a row for each graph.
+
+    NaN is a missing target. Infinite targets are not valid.
 
     Raises:
         InvalidGraphError: if they are not. The message names the graph.
@@ -82,15 +98,16 @@ def check_targets(y: Tensor, num_graphs: int | None = None) -> None:
             "y must be int64 classes [graphs], or floats to regress, [graphs] or "
             f"[graphs, targets]. Got {describe(y)}."
         )
-    check_plain("y", y)
+    check_dense("y", y)
     if num_graphs is not None and y.shape[0] != num_graphs:
         raise InvalidGraphError(
             f"y must have one row for each of the {num_graphs} graphs. Got {y.shape[0]}."
         )
     if numbers:
-        check_finite("y", y, pointers=torch.arange(y.shape[0] + 1, device=y.device))
+        known = torch.where(y.isnan(), 0, y)
+        check_finite("y", known, pointers=torch.arange(y.shape[0] + 1, device=y.device))
         return
-    wrong = ((y < 0) | (y >= MOST_CLASSES)).nonzero()
+    wrong = ((y < 0) | (y >= MAX_CLASSES)).nonzero()
     if wrong.numel():
         graph = int(wrong[0])
         raise _not_a_class(graph, int(y[graph]))
@@ -98,9 +115,25 @@ def check_targets(y: Tensor, num_graphs: int | None = None) -> None:
 
 def _not_a_class(graph: int, got: int) -> InvalidGraphError:
     return InvalidGraphError(
-        f"Graph {graph}: y must be a class, counted from 0 and under {MOST_CLASSES:,}, or a float "
-        f"to regress. Got {got}. Number the classes with torch.unique(y, return_inverse=True)[1]."
+        f"Graph {graph}: y must be a class from 0 to {MAX_CLASSES - 1:,}, or a float to regress. "
+        f"Got {got}. Number the classes with torch.unique(y, return_inverse=True)[1]."
     )
+
+
+def _check_colorings(colorings: Tensor, num_nodes: int) -> None:
+    if isinstance(colorings, Tensor):
+        check_dense("colorings", colorings)
+    fits = isinstance(colorings, Tensor) and colorings.dtype == torch.int64
+    if not fits or colorings.dim() != 2 or colorings.shape[1] != num_nodes:
+        raise InvalidGraphError(
+            f"colorings must be an int64 tensor [colorings, {num_nodes}]. Got "
+            f"{describe(colorings)}."
+        )
+    if colorings.numel() == 0 or int(colorings.min()) < 0:
+        raise InvalidGraphError(
+            "colorings must have at least one row, and colors of at least 0. Got "
+            f"{describe(colorings) if colorings.numel() == 0 else int(colorings.min())}."
+        )
 
 
 def _check_pointers(name: str, pointers: Tensor, end: int, of_what: str) -> None:
@@ -108,11 +141,11 @@ def _check_pointers(name: str, pointers: Tensor, end: int, of_what: str) -> None
         raise InvalidGraphError(
             f"{name} must be an int64 tensor [graphs + 1]. Got {describe(pointers)}."
         )
-    check_plain(name, pointers)
+    check_dense(name, pointers)
     if pointers.numel() < 2:
         raise InvalidGraphError(
-            f"A data set must have at least one graph, and {name} two entries. Got "
-            f"{pointers.numel()}."
+            f"A data set must have at least one graph, so {name} must have at least two entries. "
+            f"Got {pointers.numel()}."
         )
     if int(pointers[0]) != 0 or int(pointers[-1]) != end or bool((pointers.diff() < 0).any()):
         raise InvalidGraphError(
@@ -125,23 +158,23 @@ def _check_pointers(name: str, pointers: Tensor, end: int, of_what: str) -> None
 def _check_channels(x: Tensor, in_channels: int) -> None:
     if isinstance(in_channels, bool) or not isinstance(in_channels, int) or in_channels < 1:
         raise InvalidGraphError(
-            f"in_channels must be an integer of at least 1. Got {shown(in_channels)}. Nodes "
-            "without attributes can all have the same label: torch.zeros(nodes, dtype=torch.int64)."
+            f"in_channels must be an integer of at least 1. Got {shown(in_channels)}. Use labels "
+            "torch.zeros(nodes, dtype=torch.int64) for nodes without attributes."
         )
     if x.dim() == 2 and x.shape[1] != in_channels:
         raise InvalidGraphError(
             f"x must have in_channels={shown(in_channels)} channels. Got {x.shape[1]}."
         )
-    if x.dim() == 1 and (int(x.max()) >= in_channels or in_channels > MOST_CLASSES):
+    if x.dim() == 1 and (int(x.max()) >= in_channels or in_channels > MAX_CLASSES):
         raise InvalidGraphError(
-            f"Labels must be under in_channels, which may be up to {MOST_CLASSES:,}. Got label "
-            f"{int(x.max())} and in_channels={shown(in_channels)}. Number the labels with "
+            f"Labels must be less than in_channels, which must be at most {MAX_CLASSES:,}. Got "
+            f"label {int(x.max())} and in_channels={shown(in_channels)}. Number the labels with "
             "torch.unique(x, return_inverse=True)[1]."
         )
 
 
 def _check_inside(edge_index: Tensor, node_pointers: Tensor, edge_pointers: Tensor) -> None:
-    """Edges name nodes of their own graph: in a batch, others would join it to the next one."""
+    """Check that edges have nodes of their graph. In a batch, others would connect two graphs."""
     sizes = node_pointers.diff()
     graphs = torch.arange(sizes.numel(), device=sizes.device)
     graph_of_edge = graphs.repeat_interleave(edge_pointers.diff())
@@ -150,5 +183,5 @@ def _check_inside(edge_index: Tensor, node_pointers: Tensor, edge_pointers: Tens
         edge = int(outside.any(0).nonzero()[0])
         graph, node = int(graph_of_edge[edge]), int(edge_index[:, edge][outside[:, edge]][0])
         size = int(sizes[graph])
-        rule = f"name nodes from 0 to {size - 1}" if size else "be empty, as the graph has no nodes"
+        rule = f"have nodes from 0 to {size - 1}" if size else "be empty, as the graph has no nodes"
         raise InvalidGraphError(f"Graph {graph}: edge_index must {rule}. Got node {node}.")

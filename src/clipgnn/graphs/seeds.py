@@ -1,19 +1,19 @@
-"""Seeds that every source of randomness accepts."""
+"""Validation of random seeds."""
 
 from numbers import Integral
 from typing import Any
 
 from clipgnn.errors import InvalidParameterError, shown
 
-MOST_BITS = 64
+TORCH_BITS = 64
 """Bits of the seed of a `torch.Generator`."""
 
 NUMPY_BITS = 32
-"""Bits of a seed of NumPy's older generator, which scikit-learn draws from."""
+"""Bits of a seed of `numpy.random.RandomState`, which scikit-learn uses."""
 
 
-def check_seed(seed: Any, *, bits: int = MOST_BITS, name: str = "seed") -> int:
-    """Return a seed as Python integer.
+def check_seed(seed: Any, *, bits: int = TORCH_BITS, name: str = "seed") -> int:
+    """Return a seed as a Python integer.
 
     Raises:
         InvalidParameterError: if it is not an integer from 0 to 2^bits - 1.

@@ -1,4 +1,4 @@
-"""The aggregation of Eq. (9): ψ of a node and of the sum of φ over its neighbors."""
+"""Aggregation over neighbors, Eq. (9)."""
 
 from collections.abc import Sequence
 
@@ -6,33 +6,36 @@ import torch
 from torch import Tensor, nn
 
 from clipgnn.graphs.batch import Edges
-from clipgnn.graphs.padded import InPlacePattern, PaddedEdges
-from clipgnn.graphs.sparse import SparsePattern
-from clipgnn.nn.features import Features, Hidden
-from clipgnn.nn.linear import affine
+from clipgnn.nn.features import FactoredFeatures, Features
 from clipgnn.nn.mlp import MLP
 from clipgnn.nn.norm import Moments
-from clipgnn.nn.sparse_sum import sparse_sum
+from clipgnn.ops.product import affine
 from clipgnn.shapes import NodeFeatures
 
 
 class Aggregation(nn.Module):
     r"""One local iteration, Eq. (9): :math:`\psi(x_i, \sum_{j \in N(i)} \varphi(x_j))`.
 
-    With edge attributes, φ sees those of the edge too; edge weights are factors in the sum; on
-    directed graphs ψ sees a second sum, of another φ over the outgoing edges.
+    Attributes of an edge are additional inputs of φ, and its weight is a factor in the sum. For
+    directed graphs the sum of a second φ over the outgoing edges is an additional input of ψ.
 
-    Differs from the paper: φ has no bias in its second map, as in the theorem the paper rests on
-    (a constant summed over neighbors is a degree, which a hidden unit of φ gives as well).
+    Differs from the paper: the second map of φ has no bias, as in the theorem that the paper uses.
+    (A constant summed over neighbors is a multiple of the degree, which a hidden unit of φ can also
+    represent.)
 
     Args:
-        num_members: networks side by side.
+        num_members: networks that are computed together.
         in_channels: channels of the node features.
-        hidden_channels: channels inside and after.
+        hidden_channels: channels of the hidden layers and of the output.
         edge_channels: channels of edge attributes; 0 for none.
-        directed: whether incoming and outgoing edges are told apart.
+        directed: whether incoming and outgoing edges are summed separately.
         activation: name of the activation.
         norm: "batch" or None.
+
+    Shapes:
+        - x: `[members, nodes, colorings, in_channels]`, as `Features`
+        - node_mask: `[members, nodes]`, or None
+        - output: `[members, nodes, colorings, hidden_channels]`, as `FactoredFeatures`
     """
 
     def __init__(
@@ -68,48 +71,59 @@ class Aggregation(nn.Module):
     def forward(
         self,
         x: Features,
-        directions: Sequence[Edges | PaddedEdges],
+        directions: Sequence[Edges],
         moments: Moments | None = None,
-        real_nodes: Tensor | None = None,
-    ) -> Hidden:
-        """One step for all nodes, colorings and members.
+        node_mask: Tensor | None = None,
+    ) -> FactoredFeatures:
+        """Compute the features after one iteration, for all nodes, colorings and members.
 
         Args:
             x: node features.
-            directions: the edges; on directed graphs, the edges and then the edges reversed.
+            directions: the edges; for directed graphs, the edges and the reversed edges.
             moments: see `BatchNorm`.
-            real_nodes: `[members, nodes]`, which are not padding; all without it.
+            node_mask: `[members, nodes]`, which nodes are not padding; None without padding.
         """
         phis = [self.phi] if self.phi_out is None else [self.phi, self.phi_out]
         widths = [x.channels] + [self.hidden_channels] * len(phis)
-        own, *for_sums = self.psi.first.weight.split(widths, dim=1)
-        before = x.through(own, self.psi.first.bias)
-        rows = before.flatten(1, 2)
-        real = None if real_nodes is None else real_nodes.repeat_interleave(before.shape[2], 1)
-        for phi, edges, for_sum in zip(phis, directions, for_sums, strict=True):
-            total = _sum_over_neighbors(phi, x, edges, moments, real).flatten(1, 2)
-            rows = affine(total, torch.bmm(phi.second.weight, for_sum), None, plus=rows)
-        return Hidden(self.psi.between(rows, moments, real).view(before.shape), self.psi.second)
+        # The rows of the first weight of ψ for x, and for the sum of each φ.
+        weight_of_x, *weights_of_sums = self.psi.first.weight.split(widths, dim=1)
+        from_x = x.multiply(weight_of_x, self.psi.first.bias)
+        rows = from_x.flatten(1, 2)  # [members, nodes * colorings, channels]
+        mask = _for_each_coloring(node_mask, from_x.shape[2])
+        for phi, edges, weight in zip(phis, directions, weights_of_sums, strict=True):
+            # [members, nodes * colorings, channels]
+            total = _sum_over_neighbors(phi, x, edges, moments, mask).flatten(1, 2)
+            rows = affine(total, torch.bmm(phi.second.weight, weight), None, plus=rows)
+        # [members, nodes, colorings, channels]
+        activations = self.psi.activate(rows, moments, mask).view(from_x.shape)
+        return FactoredFeatures(activations, self.psi.second)
 
 
 def _sum_over_neighbors(
-    phi: MLP,
-    x: Features,
-    edges: Edges | PaddedEdges,
-    moments: Moments | None,
-    real: Tensor | None,
+    phi: MLP, x: Features, edges: Edges, moments: Moments | None, mask: Tensor | None
 ) -> NodeFeatures:
-    """The sum of φ's hidden units over the neighbors: its second map commutes with the sum."""
-    pattern: SparsePattern | InPlacePattern = edges.pattern
-    before = x.through(phi.first.weight[:, : x.channels], phi.first.bias)
+    """Sum the activations of φ over neighbors. Its second map commutes with the sum."""
+    before = x.multiply(phi.first.weight[:, : x.channels], phi.first.bias)
     members, nodes, colorings, channels = before.shape
-    if isinstance(edges, Edges) and edges.attr is not None:
-        # φ differs from edge to edge, so it is applied on edges and summed over segments of them.
-        per_edge = before.reshape(members * nodes, -1).index_select(0, edges.pattern.col)
-        rows = edges.attr.view(members, -1, edges.attr.shape[1])
-        seen = affine(rows, phi.first.weight[:, x.channels :], None)[:, :, None]
-        before = per_edge.view(members, -1, colorings, channels) + seen
-        pattern = SparsePattern.segments(edges.pattern.row, members * nodes)
-    sent = phi.between(before.flatten(1, 2), moments, real).view(-1, colorings * channels)
-    total = sparse_sum(pattern, sent, edges.weight)
+    if edges.attr is None:
+        messages = phi.activate(before.flatten(1, 2), moments, mask)
+        # [members, nodes * colorings, channels] -> [members * nodes, colorings * channels]
+        total = edges.sum(messages.view(-1, colorings * channels))
+    else:
+        # φ depends on the edge: it is computed for every edge and summed at the targets.
+        # [members * edges, colorings * channels]
+        at_sources = edges.at_sources(before.reshape(members * nodes, -1))
+        attributes = edges.attr.view(members, -1, edges.attr.shape[1])
+        # [members, edges, 1, channels]
+        from_attributes = affine(attributes, phi.first.weight[:, x.channels :], None)[:, :, None]
+        # [members, edges, colorings, channels]
+        per_edge = at_sources.view(members, -1, colorings, channels) + from_attributes
+        edge_mask = _for_each_coloring(edges.mask, colorings)
+        messages = phi.activate(per_edge.flatten(1, 2), moments, edge_mask)
+        total = edges.sum_at_targets(messages.view(-1, colorings * channels))
     return total.view(members, nodes, colorings, channels)
+
+
+def _for_each_coloring(mask: Tensor | None, colorings: int) -> Tensor | None:
+    """Repeat a mask for each coloring: `[members, rows]` -> `[members, rows * colorings]`."""
+    return None if mask is None else mask.repeat_interleave(colorings, 1)

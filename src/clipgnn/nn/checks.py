@@ -1,4 +1,4 @@
-"""Checks that a model can read a batch, with an error for each reason why it cannot."""
+"""Checks that a model can read a batch and its colorings."""
 
 from collections.abc import Iterable
 
@@ -6,18 +6,17 @@ import torch
 from torch import Tensor
 from torch.autograd import forward_ad
 
-from clipgnn.coloring.codes import ColorCode
 from clipgnn.errors import InvalidColoringError, InvalidGraphError, UnsupportedTransformError
-from clipgnn.graphs.batch import GraphBatch
-from clipgnn.graphs.checks import FLOATS, check_plain
-from clipgnn.nn.config import CLIPConfig
+from clipgnn.graphs.checks import FLOATS, check_dense
+from clipgnn.graphs.exact import ExactBatch
+from clipgnn.parameters import NetworkParameters
 
 
 def check_transforms(tensors: Iterable[Tensor | None]) -> None:
-    """No transform is active that the sums over neighbors have no rule for.
+    """Check that no transform is active that sums over neighbors do not support.
 
     Args:
-        tensors: what the model computes with.
+        tensors: inputs and weights of the model.
 
     Raises:
         UnsupportedTransformError: if one is active.
@@ -33,39 +32,45 @@ def check_transforms(tensors: Iterable[Tensor | None]) -> None:
     else:
         return
     raise UnsupportedTransformError(
-        f"CLIP supports reverse-mode differentiation only. Got {found}. Use torch.autograd.grad "
+        f"Networks support reverse-mode differentiation only. Got {found}. Use torch.autograd.grad "
         "or backward() (torch.func.functional_call may replace the weights), and num_members "
         "instead of vmap for several sets of weights."
     )
 
 
-def check_readable(graphs: GraphBatch, config: CLIPConfig, weight: Tensor) -> None:
-    """Channels, labels, dtypes and device of the batch are those the model was built for.
+def check_readable(
+    graphs: ExactBatch, config: NetworkParameters, weight: Tensor, reads_edge_weights: bool
+) -> None:
+    """Check that channels, labels, dtypes and device of a batch match the model.
 
     Raises:
-        InvalidGraphError: if they are not.
+        InvalidGraphError: if they do not.
     """
     x = graphs.x
     if weight.dtype not in FLOATS:
         raise InvalidGraphError(
-            "The model's weights must be floats of 16 to 64 bits to compute with. Got "
-            f"{str(weight.dtype).removeprefix('torch.')}. Convert the model, such as with .float()."
+            "The weights of the model must be floats of 16 to 64 bits. Got "
+            f"{str(weight.dtype).removeprefix('torch.')}. Use model.float()."
         )
     if x.device != weight.device:
         raise InvalidGraphError(
-            f"The batch must lie on the model's device, {weight.device}. Got {x.device}. "
+            f"The batch must be on the device of the model, {weight.device}. Got {x.device}. "
             "Move one of them with .to(...)."
         )
     if x.dim() == 1 and int(x.max()) >= config.in_channels:
         raise InvalidGraphError(
-            f"Labels must be under in_channels={config.in_channels}. Got {int(x.max())}. "
-            "Build the model with as many in_channels as there are labels."
+            f"Labels must be less than in_channels={config.in_channels}. Got {int(x.max())}. "
+            f"Build the model with in_channels={int(x.max()) + 1} or more."
         )
     if x.dim() == 2 and x.shape[1] != config.in_channels:
         raise InvalidGraphError(
             f"x must have in_channels={config.in_channels} channels. Got {x.shape[1]}."
         )
-    _check_given("edge_attr", graphs.edges.attr, "edge_channels", config.edge_channels)
+    _check_given("edge_attr", graphs.edges.attr, "edge_channels", config)
+    if graphs.edges.weight is not None and not reads_edge_weights:
+        raise InvalidGraphError(
+            f"{config.title} does not support edge_weight. Got edge weights. Leave it out."
+        )
     for name, values in (
         ("x", None if x.dim() == 1 else x),
         ("edge_weight", graphs.edges.weight),
@@ -74,33 +79,35 @@ def check_readable(graphs: GraphBatch, config: CLIPConfig, weight: Tensor) -> No
     ):
         if values is not None and values.dtype != weight.dtype:
             raise InvalidGraphError(
-                f"{name} must have the model's dtype, {weight.dtype}. Got {values.dtype}. "
+                f"{name} must have the dtype of the model, {weight.dtype}. Got {values.dtype}. "
                 f"Use {name}.to({weight.dtype}), or convert the model."
             )
 
 
-def check_graph_attributes(graph_attr: Tensor | None, config: CLIPConfig) -> None:
-    """Graph attributes are there if and only if the model has channels for them.
+def check_graph_attributes(graph_attr: Tensor | None, config: NetworkParameters) -> None:
+    """Check that graph attributes are given if and only if the model has channels for them.
 
     Raises:
-        InvalidGraphError: if not.
+        InvalidGraphError: if they do not match.
     """
-    _check_given("graph_attr", graph_attr, "graph_channels", config.graph_channels)
+    _check_given("graph_attr", graph_attr, "graph_channels", config)
 
 
-def check_colorings(colorings: Tensor, num_nodes: int, config: CLIPConfig, code: ColorCode) -> None:
-    """Given colorings are int64 `[colorings, nodes]` with colors the model knows.
+def check_colorings(
+    colorings: Tensor, num_nodes: int, num_colorings: int, largest_color: int | None
+) -> None:
+    """Check that colorings are int64 `[colorings, nodes]` with colors of the model.
 
     Raises:
         InvalidColoringError: if they are not.
     """
-    if config.num_colorings == 0:
+    if num_colorings == 0:
         raise InvalidColoringError(
-            "A model with num_colorings=0 has no colors. Got colorings: leave them out, or build "
-            "the model with a number of colorings."
+            "A model without colors (num_colorings=0) accepts no colorings. Got colorings. Leave "
+            "them out."
         )
     if isinstance(colorings, Tensor):
-        check_plain("colorings", colorings, InvalidColoringError)
+        check_dense("colorings", colorings, InvalidColoringError)
     fits = (
         isinstance(colorings, Tensor)
         and colorings.dtype == torch.int64
@@ -120,16 +127,29 @@ def check_colorings(colorings: Tensor, num_nodes: int, config: CLIPConfig, code:
         )
     if int(colorings.min()) < 0:
         raise InvalidColoringError(f"Colors must not be negative. Got {int(colorings.min())}.")
-    code.check(int(colorings.max()) + 1)
+    largest = int(colorings.max())
+    if largest_color is not None and largest > largest_color:
+        raise InvalidColoringError(
+            f"Colors must be less than num_colors={largest_color + 1}. Got color {largest}. Build "
+            f"the model with num_colors={largest + 1} or more."
+        )
 
 
-def _check_given(name: str, values: Tensor | None, parameter: str, channels: int) -> None:
+def _check_given(
+    name: str, values: Tensor | None, parameter: str, config: NetworkParameters
+) -> None:
+    channels: int = getattr(config, parameter, 0)
     if values is None and channels:
         raise InvalidGraphError(
             f"{name} must be given to a model with {parameter}={channels}. Got none."
         )
-    if values is not None and values.shape[-1] != channels:
+    if values is None or values.shape[-1] == channels:
+        return
+    if not hasattr(config, parameter):
         raise InvalidGraphError(
-            f"{name} must have {parameter}={channels} channels. Got {values.shape[-1]}. "
-            f"Build the model with {parameter}={values.shape[-1]}."
+            f"{config.title} does not support {name}. Got {name}. Leave it out."
         )
+    raise InvalidGraphError(
+        f"{name} must have {parameter}={channels} channels. Got {values.shape[-1]}. Build "
+        f"the model with {parameter}={values.shape[-1]}."
+    )

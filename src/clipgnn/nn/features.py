@@ -1,47 +1,51 @@
-"""Node features on their way into the next affine map.
+"""Node features as inputs of affine maps, in a form that is cheap to multiply.
 
-Every MLP of CLIP ends with an affine map and meets one again: the first map of the next layer, or
-the sum of the readout. What a layer returns is therefore kept one step earlier, and its last map is
-multiplied into the weights of whatever reads it: a product of two small matrices instead of one
-more pass over all nodes of all colorings. The result is the same but for rounding.
+Every MLP of CLIP ends with an affine map and is followed by another one: the first map of the next
+layer, or the sum of the readout. A layer therefore returns its activations and its last map
+separately. The last map is multiplied with the following weights, which is a product of two small
+matrices instead of a product with the features of all nodes and colorings. The result is the same
+up to rounding.
 """
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from clipgnn.coloring.codes import ColorCode, look_up
-from clipgnn.nn.linear import Linear, affine
+from clipgnn.coloring.codes import ColorCode
+from clipgnn.nn.linear import Linear
+from clipgnn.ops.lookup import look_up
+from clipgnn.ops.product import affine
 from clipgnn.shapes import Colorings, NodeFeatures
 
 Weight = Float[Tensor, "members in_channels out_channels"]
 Bias = Float[Tensor, "members out_channels"] | None
 
 
-@runtime_checkable
-class Features(Protocol):
-    """Features x of all nodes under all colorings."""
+class Features(ABC):
+    """Features x of all nodes for all colorings."""
 
     @property
+    @abstractmethod
     def channels(self) -> int:
         """Channels of x."""
 
-    def through(self, weight: Weight, bias: Bias) -> NodeFeatures:
-        """`x @ weight + bias`."""
+    @abstractmethod
+    def multiply(self, weight: Weight, bias: Bias) -> NodeFeatures:
+        """Compute `x @ weight + bias`."""
 
 
 @dataclass(frozen=True)
-class ColoredAttributes:
-    """The colored initialization: x = (v, code of c). One-hot columns are never made.
+class ColoredAttributes(Features):
+    """Initial features x = (v, code of c), Eq. (4), without storing one-hot columns.
 
     Attributes:
-        attributes: `[nodes, channels]`, or integer labels `[nodes]` that stand for one-hot rows.
-        attribute_channels: channels of the attributes; as many as labels can occur.
-        colorings: `[colorings, nodes]`, or None for no colors at all (0-CLIP).
-        code: what a color looks like.
+        attributes: `[nodes, channels]`, or integer labels `[nodes]`, equivalent to one-hot rows.
+        attribute_channels: channels of the attributes, or number of labels.
+        colorings: `[colorings, nodes]`, or None for no colors (0-CLIP).
+        code: the code of the colors.
     """
 
     attributes: Tensor
@@ -51,51 +55,55 @@ class ColoredAttributes:
 
     @property
     def channels(self) -> int:
-        """Attributes first, then the code of the color."""
+        """Channels of the attributes plus those of the color code."""
         return self.attribute_channels + (0 if self.colorings is None else self.code.width)
 
-    def through(self, weight: Weight, bias: Bias) -> NodeFeatures:
-        """Attributes by a product, or a look-up for labels; colors by a look-up."""
+    def multiply(self, weight: Weight, bias: Bias) -> NodeFeatures:
+        """Multiply attributes, or look up labels, and look up colors."""
         members, _, out_channels = weight.shape
         for_attributes = weight[:, : self.attribute_channels]
         if self.attributes.dim() == 1:
             table = for_attributes if bias is None else for_attributes + bias[:, None]
-            plain = look_up(table, self.attributes.view(members, -1))
+            uncolored = look_up(table, self.attributes.view(members, -1))
         else:
             rows = self.attributes.view(members, -1, self.attribute_channels)
-            plain = affine(rows, for_attributes, bias)
-        plain = plain.view(members, -1, 1, out_channels)
+            uncolored = affine(rows, for_attributes, bias)
+        # [members, nodes, out_channels] -> [members, nodes, 1, out_channels]
+        uncolored = uncolored.view(members, -1, 1, out_channels)
         if self.colorings is None:
-            return plain
+            return uncolored
+        # [colorings, members * nodes] -> [members, nodes * colorings]
         colors = self.colorings.t().reshape(members, -1)
-        colored = self.code.through(weight[:, self.attribute_channels :], colors)
-        return colored.view(members, plain.shape[1], -1, out_channels) + plain
+        colored = self.code.multiply(colors, weight[:, self.attribute_channels :])
+        # [members, nodes * colorings, out_channels] -> [members, nodes, colorings, out_channels]
+        return colored.view(members, uncolored.shape[1], -1, out_channels) + uncolored
 
 
 @dataclass(frozen=True)
-class Hidden:
-    """x = activations @ last.weight + last.bias, not multiplied out yet."""
+class FactoredFeatures(Features):
+    """Features x = activations @ last.weight + last.bias, stored as these two factors."""
 
     activations: NodeFeatures
     last: Linear
 
     @property
     def channels(self) -> int:
-        """Channels after the last map."""
+        """Output channels of the last map."""
         return self.last.weight.shape[2]
 
-    def through(self, weight: Weight, bias: Bias) -> NodeFeatures:
-        """Both maps as one."""
+    def multiply(self, weight: Weight, bias: Bias) -> NodeFeatures:
+        """Multiply with the product of both weights."""
         if self.last.bias is not None:
             bias = affine(self.last.bias[:, None], weight, bias)[:, 0]
         merged = torch.bmm(self.last.weight, weight)
+        # [members, nodes, colorings, channels] -> [members, nodes * colorings, channels]
         rows = affine(self.activations.flatten(1, 2), merged, bias)
         return rows.view(*self.activations.shape[:3], -1)
 
 
 @dataclass(frozen=True)
-class Plain:
-    """x as it is."""
+class DenseFeatures(Features):
+    """Features x as a tensor."""
 
     x: NodeFeatures
 
@@ -104,6 +112,7 @@ class Plain:
         """Channels of x."""
         return self.x.shape[3]
 
-    def through(self, weight: Weight, bias: Bias) -> NodeFeatures:
-        """One product for all nodes and colorings of a member."""
+    def multiply(self, weight: Weight, bias: Bias) -> NodeFeatures:
+        """Compute one product for all nodes and colorings of a member."""
+        # [members, nodes * colorings, channels] -> [members, nodes, colorings, out_channels]
         return affine(self.x.flatten(1, 2), weight, bias).view(*self.x.shape[:3], -1)

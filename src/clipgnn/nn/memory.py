@@ -1,55 +1,56 @@
-"""How many colorings to hold at a time."""
+"""Numbers of colorings that fit in memory."""
 
 from dataclasses import dataclass
 
-from clipgnn.graphs.batch import GraphBatch
-from clipgnn.nn.config import CLIPConfig
+from clipgnn.graphs.exact import ExactBatch
+from clipgnn.parameters import CLIPParameters
 
-LARGEST_ACTIVATION = {"cpu": 2**25, "other": 2**29}
-"""Bytes of an activation, with gradients; more colorings than fit in it are streamed."""
+MAX_ACTIVATION_BYTES = {"cpu": 2**25, "other": 2**29}
+"""Largest size of an activation with gradients. Colorings that do not fit are streamed."""
 
-LARGEST_PART = {"cpu": 2**22, "other": 2**29}
-"""Bytes of an activation without gradients, or of a part of the stream: a CPU's cache is small."""
+MAX_PART_BYTES = {"cpu": 2**22, "other": 2**29}
+"""Largest size of an activation without gradients, which should fit in the cache of a CPU."""
 
 
 @dataclass(frozen=True)
-class Memory:
-    """What a model may hold of its colorings.
+class MemoryLimits:
+    """Limits of the number of colorings that a model computes at the same time.
 
     Attributes:
-        config: the model's configuration.
-        device_type: where it computes.
+        config: configuration of the model.
+        device_type: type of the device of the model.
         element_size: bytes of a number.
     """
 
-    config: CLIPConfig
+    config: CLIPParameters
     device_type: str
     element_size: int
 
-    def colorings_held(self, graphs: GraphBatch, *, learning: bool) -> int:
-        """Colorings up to which nothing is streamed.
+    def max_unstreamed(self, graphs: ExactBatch, *, with_gradients: bool) -> int:
+        """Largest number of colorings that are computed without streaming.
 
-        Winners are as many as channels: with gradients, fewer colorings are not worth a search.
+        With gradients it is at least the number of channels, because streaming would compute up to
+        one winning coloring for each channel again.
         """
         if self.config.colorings_at_once is not None:
             return self.config.colorings_at_once
-        if learning:
-            return max(self.colorings_with_gradients(graphs), self.config.hidden_channels)
-        return self.colorings_in_part(graphs)
+        if with_gradients:
+            return max(self.part_size_with_gradients(graphs), self.config.hidden_channels)
+        return self.part_size(graphs)
 
-    def colorings_in_part(self, graphs: GraphBatch) -> int:
-        """Colorings of these graphs to take at a time."""
-        return self._fitting(graphs, LARGEST_PART)
+    def part_size(self, graphs: ExactBatch) -> int:
+        """Number of colorings of a part without gradients."""
+        return self._fitting(graphs, MAX_PART_BYTES)
 
-    def colorings_with_gradients(self, graphs: GraphBatch) -> int:
-        """Colorings of these graphs to hold at a time with all that gradients need."""
-        return self._fitting(graphs, LARGEST_ACTIVATION)
+    def part_size_with_gradients(self, graphs: ExactBatch) -> int:
+        """Number of colorings of a part with gradients."""
+        return self._fitting(graphs, MAX_ACTIVATION_BYTES)
 
-    def _fitting(self, graphs: GraphBatch, limits: dict[str, int]) -> int:
+    def _fitting(self, graphs: ExactBatch, limits: dict[str, int]) -> int:
         if self.config.colorings_at_once is not None:
             return self.config.colorings_at_once
         rows = graphs.num_nodes
         if self.config.edge_channels:  # φ then has activations on edges
-            rows = max(rows, graphs.edges.pattern.row.numel())
+            rows = max(rows, graphs.edges.num_edges)
         limit = limits["cpu" if self.device_type == "cpu" else "other"]
         return max(1, limit // (rows * self.config.hidden_channels * self.element_size))

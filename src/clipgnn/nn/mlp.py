@@ -1,4 +1,4 @@
-"""The 2-layer MLPs φ and ψ: Linear, normalization, activation, Linear."""
+"""2-layer MLPs φ and ψ: affine map, normalization, activation, affine map."""
 
 import torch
 from torch import Tensor, nn
@@ -10,20 +10,23 @@ from clipgnn.shapes import MemberRows
 
 
 class MLP(nn.Module):
-    """A 2-layer MLP, dense in the continuous functions (Theorem 1).
+    """A 2-layer MLP, a universal approximator of continuous functions (Theorem 1).
 
-    It is not called as a whole: its two affine maps meet other affine maps on both sides (the
-    previous MLP, a sum, a concatenation), and the caller multiplies those weights together instead
-    of passing every node of every coloring through each. `between` is what lies in the middle.
+    `Aggregation` does not call `forward`: there, each affine map is adjacent to another affine map,
+    and their weights are multiplied with each other; see `features.py`.
 
     Args:
-        num_members: networks side by side.
-        in_channels: channels of what enters.
-        hidden_channels: channels in the middle.
-        out_channels: channels of the result.
+        num_members: networks that are computed together.
+        in_channels: channels of the input.
+        hidden_channels: channels between the two maps.
+        out_channels: channels of the output.
         activation: name of a continuous non-polynomial function.
-        norm: "batch", or None for none.
+        norm: "batch" or None.
         out_bias: whether the second map has a bias.
+
+    Shapes:
+        - input: `[members, rows, in_channels]`
+        - output: `[members, rows, out_channels]`
     """
 
     def __init__(
@@ -43,12 +46,18 @@ class MLP(nn.Module):
         self.norm = BatchNorm(num_members, hidden_channels) if norm == "batch" else None
         self.second = Linear(num_members, hidden_channels, out_channels, bias=out_bias)
 
-    def between(
-        self, x: MemberRows, moments: Moments | None = None, real: Tensor | None = None
+    def forward(
+        self, x: MemberRows, moments: Moments | None = None, mask: Tensor | None = None
+    ) -> Tensor:
+        """Apply the MLP; see `BatchNorm` for `moments` and `mask`."""
+        return self.second(self.activate(self.first(x), moments, mask))
+
+    def activate(
+        self, x: MemberRows, moments: Moments | None = None, mask: Tensor | None = None
     ) -> MemberRows:
-        """Normalization and activation of what the first map returned; see `BatchNorm`."""
+        """Normalize and activate the output of the first map; see `BatchNorm`."""
         if self.norm is not None:
-            # Under autocast rows have a lower precision than statistics, which need the higher one.
+            # Under autocast rows have a lower precision than the statistics require.
             x = x.to(torch.promote_types(x.dtype, self.norm.weight.dtype))
-            x = self.norm(x, moments, real)
+            x = self.norm(x, moments, mask)
         return self.activation(x)

@@ -6,28 +6,29 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from clipgnn.errors import InvalidGraphError
+from clipgnn.nn.layer import Generators, Layer
 from clipgnn.shapes import MemberRows
 
 Moments = dict[nn.Module, tuple[Tensor, Tensor]]
-"""Mean and variance by layer: measured once, used for all that streams through afterwards."""
+"""Mean and variance by layer: computed once, then used for every part of the colorings."""
 
 
 ROUNDING = 64
-"""A channel is constant if its standard deviation is within this many units of rounding error of
-its statistics, relative to its mean or to 1, whichever is larger."""
+"""A channel is constant if its standard deviation is at most this number of rounding units of its
+statistics, relative to its mean or to 1, whichever is larger."""
 
 RAMP = 16
-"""Variance, relative to the largest of a constant channel, from which the rule has no effect."""
+"""Variance, relative to the largest of a constant channel, from which the factor s is 1."""
 
-FIRST_BIAS = 0.1
-"""Bias before training. With 0, a constant channel would be zero after the normalization, and a
-ReLU would pass it neither forward nor, as a gradient, backward."""
+INITIAL_BIAS = 0.1
+"""Initial bias. With 0, a constant channel would be zero after the normalization, and the ReLU and
+its gradient would be zero too."""
 
 SAMPLED_ROWS = 64
-"""Rows of a sample that may show that no channel is near to constant."""
+"""Number of rows of a sample that is used to show that no channel is almost constant."""
 
 
-class BatchNorm(nn.Module):
+class BatchNorm(Layer):
     r"""Batch normalization over the rows of each member, before the activation.
 
     .. math::
@@ -35,23 +36,33 @@ class BatchNorm(nn.Module):
         s = \operatorname{clamp}\Big(\frac{\sigma^2 / \rho^2 - 1}{15}, 0, 1\Big)
 
     The factor s is 0 for a constant channel, whose standard deviation is less than the rounding
-    error ρ that computing it may make, and 1 from 4ρ on. Constant channels arise from nodes without
-    attributes. Without the factor, x - μ is rounding error divided by sqrt(ε), that is, enlarged
-    316 times in every layer, forward and backward; weights follow it at random, and in evaluation
-    x - μ is the difference between the present weights and those that μ was averaged over. With
-    it, a constant channel is β, in training and in evaluation, and has no gradient.
+    error ρ of its computation, and 1 from 4ρ on. Constant channels occur for nodes without
+    attributes. Without the factor, x - μ is rounding error that is multiplied by 1/sqrt(ε) = 316 in
+    every layer, in the forward and the backward pass; weights are updated at random, and in
+    evaluation x - μ is the difference between the current weights and those of the running mean.
+    With it, a constant channel is β, in training and in evaluation, and has no gradient.
 
-    Rows of padding take no part in the statistics and are zero afterwards. Of half precision,
+    Rows of padding are excluded from the statistics, and are zero in the output. For half precision
     statistics are computed in float32.
 
-    Differs from the paper: it does not mention normalization; without it, 16-CLIP did not learn
-    the paper's property tasks (see docs/paper.md).
+    Differs from the paper, which does not mention normalization. Without it, 16-CLIP did not learn
+    the property tasks of the paper (see docs/paper.md).
+
+    Args:
+        num_members: networks that are computed together.
+        channels: channels of the rows.
+        epsilon: added to the variance.
+        momentum: weight of a new step in the running averages.
 
     Attributes:
         running_mean: sum of the means of past steps, each weighted by `momentum` and by
             (1 - momentum) to the number of steps since.
         running_var: the same of the variances.
-        running_weight: the same of ones, for each member: what to divide by.
+        running_weight: the same of ones, for each member: the divisor of the sums.
+
+    Shapes:
+        - input, output: `[members, rows, channels]`
+        - mask: `[members, rows]`, or None
     """
 
     running_mean: Tensor
@@ -64,16 +75,25 @@ class BatchNorm(nn.Module):
         super().__init__()
         self.epsilon = epsilon
         self.momentum = momentum
-        self.weight = nn.Parameter(torch.ones(num_members, channels))
-        self.bias = nn.Parameter(torch.full((num_members, channels), FIRST_BIAS))
-        self.register_buffer("running_mean", torch.zeros(num_members, channels))
-        self.register_buffer("running_var", torch.zeros(num_members, channels))
-        self.register_buffer("running_weight", torch.zeros(num_members, 1))
+        self.weight = nn.Parameter(torch.empty(num_members, channels))
+        self.bias = nn.Parameter(torch.empty(num_members, channels))
+        self.register_buffer("running_mean", torch.empty(num_members, channels))
+        self.register_buffer("running_var", torch.empty(num_members, channels))
+        self.register_buffer("running_weight", torch.empty(num_members, 1))
+        self.reset_parameters()
+
+    @torch.no_grad()
+    def reset_parameters(self, generators: Generators = None) -> None:
+        """Set scales to 1, biases to `INITIAL_BIAS`, and running averages to 0."""
+        self.weight.fill_(1)
+        self.bias.fill_(INITIAL_BIAS)
+        for average in (self.running_mean, self.running_var, self.running_weight):
+            average.zero_()
 
     def statistics(
         self,
     ) -> tuple[Float[Tensor, "members channels"], Float[Tensor, "members channels"]]:
-        """Mean and variance that evaluation uses: averages over past steps; 0 and 1 before any."""
+        """Mean and variance for evaluation: averages over past steps; 0 and 1 before the first."""
         seen = self.running_weight > 0
         weight = torch.where(seen, self.running_weight, 1)
         return self.running_mean / weight, torch.where(seen, self.running_var / weight, 1)
@@ -82,47 +102,47 @@ class BatchNorm(nn.Module):
         self,
         x: MemberRows,
         moments: Moments | None = None,
-        real: Bool[Tensor, "members rows"] | None = None,
+        mask: Bool[Tensor, "members rows"] | None = None,
     ) -> MemberRows:
         """Normalize rows `[members, rows, channels]`.
 
         Args:
             x: the rows.
-            moments: a record of statistics. A layer that finds itself in it uses what is there;
-                in training, one that does not measures its rows and enters the result.
-            real: which rows are not padding; all without it.
+            moments: statistics by layer. A layer that is a key uses its statistics; in training, a
+                layer that is not a key adds the statistics of its rows.
+            mask: which rows are not padding; None without padding.
 
         Raises:
-            InvalidGraphError: while training on a single row, which has no variance.
+            InvalidGraphError: in training with a single row, which has no variance.
         """
         unit = max(ROUNDING * torch.finfo(_wide(x.dtype)).eps, torch.finfo(x.dtype).eps)
         narrow, x = x.dtype, x.to(_wide(x.dtype))
-        if real is not None:
+        if mask is not None:
             # Not a product: infinity times zero is NaN, also in the backward pass.
-            x = torch.where(real[:, :, None], x, 0)
-        return self._forward(x, moments, real, unit).to(narrow)
+            x = torch.where(mask[:, :, None], x, 0)
+        return self._forward(x, moments, mask, unit).to(narrow)
 
     def _forward(
         self,
         x: MemberRows,
         moments: Moments | None,
-        real: Bool[Tensor, "members rows"] | None,
+        mask: Bool[Tensor, "members rows"] | None,
         unit: float,
     ) -> MemberRows:
         """Normalize rows in at least single precision; `unit` is their rounding error."""
         if moments is not None and self in moments:
-            return self._normalize(x, *moments[self], real, unit)
+            return self._normalize(x, *moments[self], mask, unit)
         if not self.training:
-            return self._normalize(x, *self.statistics(), real, unit)
+            return self._normalize(x, *self.statistics(), mask, unit)
         if x.shape[1] == 0:
             return x
-        if x.shape[1] == 1 and real is None:
+        if x.shape[1] == 1 and mask is None:
             raise InvalidGraphError(
-                "Batch normalization needs at least two rows while training. Got one graph (or "
-                "one node) in the batch. Use larger batches (drop_last=True in a loader), "
+                "Batch normalization needs at least two rows in training. Got one graph, node or "
+                "edge in the batch. Use larger batches (drop_last=True in a loader), "
                 "model.eval(), or norm=None."
             )
-        if moments is None and real is None and self._suits_kernel(x, unit):
+        if moments is None and mask is None and self._suits_kernel(x, unit):
             self.running_weight.lerp_(torch.ones_like(self.running_weight), self.momentum)
             return functional.batch_norm(
                 x[0],
@@ -134,16 +154,16 @@ class BatchNorm(nn.Module):
                 momentum=self.momentum,
                 eps=self.epsilon,
             )[None]
-        mean, variance = self._measure(x, real)
+        mean, variance = self._measure(x, mask)
         if moments is not None:
             moments[self] = (mean, variance)
-        return self._normalize(x, mean, variance, real, unit)
+        return self._normalize(x, mean, variance, mask, unit)
 
     def _suits_kernel(self, x: MemberRows, unit: float) -> bool:
-        """Whether torch's own kernel, the fastest on the CPU, computes the same.
+        """Whether the kernel of torch, which is faster on the CPU, computes the same result.
 
-        It has no members axis, and no rule for constant channels. Two rows that differ by d show a
-        variance of at least d² / 2N over N rows.
+        It has no members axis and no factor for constant channels. If two of N rows differ by d,
+        the variance is at least d² / 2N.
         """
         if x.shape[0] > 1 or x.device.type != "cpu" or torch.compiler.is_compiling():
             return False
@@ -160,7 +180,7 @@ class BatchNorm(nn.Module):
         x: MemberRows,
         mean: Float[Tensor, "members channels"],
         variance: Float[Tensor, "members channels"],
-        real: Bool[Tensor, "members rows"] | None,
+        mask: Bool[Tensor, "members rows"] | None,
         unit: float,
     ) -> MemberRows:
         mean, variance = mean.to(x.dtype), variance.to(x.dtype)
@@ -169,20 +189,20 @@ class BatchNorm(nn.Module):
         varying = ((variance / rounding.square() - 1) / (RAMP - 1)).clamp(0, 1)
         scale = weight * torch.rsqrt(variance + self.epsilon) * varying
         rows = torch.addcmul((bias - mean * scale)[:, None], x, scale[:, None])
-        return rows if real is None else torch.where(real[:, :, None], rows, 0)
+        return rows if mask is None else torch.where(mask[:, :, None], rows, 0)
 
     def _measure(
-        self, x: MemberRows, real: Bool[Tensor, "members rows"] | None
+        self, x: MemberRows, mask: Bool[Tensor, "members rows"] | None
     ) -> tuple[Float[Tensor, "members channels"], Float[Tensor, "members channels"]]:
-        """Mean and variance of the rows that are not padding, entered into the averages.
+        """Compute mean and variance of the rows that are not padding, and update the averages.
 
-        A member with fewer than two rows has no variance, and leaves its averages as they are.
+        A member with fewer than two rows has no variance and does not update its averages.
         """
-        if real is None:
+        if mask is None:
             variance, mean = torch.var_mean(x, dim=1, correction=0)
             rows = torch.full_like(mean[:, :1], x.shape[1])
         else:
-            inside = real[:, :, None]
+            inside = mask[:, :, None]
             rows = inside.sum(1).to(x.dtype)
             mean = x.sum(1) / rows.clamp(min=1)
             centered = torch.where(inside, x - mean[:, None], 0)
@@ -193,7 +213,7 @@ class BatchNorm(nn.Module):
 
     @torch.no_grad()
     def _track(self, mean: Tensor, unbiased_variance: Tensor, share: Tensor) -> None:
-        """Enter statistics into the averages, weighted by a share `[members, 1]`."""
+        """Update the running averages with a weight `share`, `[members, 1]`."""
         averages = (self.running_mean, self.running_var, self.running_weight)
         values = (mean, unbiased_variance, torch.ones_like(share))
         for average, value in zip(averages, values, strict=True):

@@ -1,42 +1,57 @@
-"""The colored readout of Eq. (5): sum over nodes, maximum over colorings, ψ."""
+"""Readout of Eq. (5): sum over nodes, maximum over colorings, ψ."""
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from clipgnn.graphs.padded import PaddedMembership
-from clipgnn.graphs.sparse import SparsePattern
+from clipgnn.graphs.batch import Segments
 from clipgnn.nn.dropout import Dropout
-from clipgnn.nn.features import Hidden
-from clipgnn.nn.linear import affine
+from clipgnn.nn.features import FactoredFeatures
 from clipgnn.nn.mlp import MLP
-from clipgnn.nn.sparse_sum import sparse_sum
+from clipgnn.ops.product import affine
 from clipgnn.shapes import GraphFeatures, NodeFeatures
 
 
 def sum_nodes(
-    x: Hidden, membership: SparsePattern | PaddedMembership
+    x: FactoredFeatures, nodes: Segments
 ) -> Float[Tensor, "members graphs colorings channels"]:
-    """The sum of the node features of each graph under each coloring."""
+    """Sum the node features of each graph for each coloring."""
     members, _, colorings, channels = x.activations.shape
-    flat = x.activations.reshape(-1, colorings * channels)
-    total = sparse_sum(membership, flat).view(members, -1, channels)
+    flat = x.activations.reshape(-1, colorings * channels)  # [members * nodes, ...]
+    total = nodes.sum(flat).view(members, -1, channels)  # [members, graphs * colorings, channels]
+    # [members, graphs, colorings, out_channels]
     total = affine(total, x.last.weight, None).view(members, -1, colorings, x.channels)
     if x.last.bias is None:
         return total
-    counts = membership.rowptr.diff() if isinstance(membership, SparsePattern) else membership.count
-    sizes = counts.view(members, -1, 1, 1).to(total.dtype)
+    sizes = nodes.counts.view(members, -1, 1, 1).to(total.dtype)  # [members, graphs, 1, 1]
     return total + sizes * x.last.bias[:, None, None]
 
 
-def each_node(x: Hidden) -> NodeFeatures:
-    """The features of each node under each coloring."""
+def each_node(x: FactoredFeatures) -> NodeFeatures:
+    """Compute the features of each node for each coloring."""
+    # [members, nodes * colorings, channels] -> [members, nodes, colorings, channels]
     rows = x.last(x.activations.flatten(1, 2))
     return rows.view(*x.activations.shape[:3], -1)
 
 
 class Readout(MLP):
-    """ψ of Eq. (5), on what is left after the maximum over colorings, with graph attributes."""
+    """The MLP ψ of Eq. (5) on the maximum over colorings and on graph attributes, with dropout.
+
+    Args:
+        num_members: networks that are computed together.
+        in_channels: channels of the input, including graph attributes.
+        hidden_channels: channels between the two maps.
+        out_channels: channels of the output.
+        activation: name of the activation.
+        norm: "batch" or None.
+        dropout: dropout probability before the second map.
+
+    Shapes:
+        - pooled: `[members, graphs, channels]`
+        - graph_attr: `[members * graphs, in_channels - channels]`, or None
+        - graph_mask: `[members, graphs]`, or None
+        - output: `[members, graphs, out_channels]`
+    """
 
     def __init__(
         self,
@@ -59,21 +74,21 @@ class Readout(MLP):
         )
         self.dropout = Dropout(num_members, dropout)
 
-    def forward(
+    def forward(  # type: ignore[override]
         self,
         pooled: GraphFeatures,
         graph_attr: Tensor | None = None,
-        real_graphs: Tensor | None = None,
+        graph_mask: Tensor | None = None,
     ) -> Float[Tensor, "members graphs out_channels"]:
-        """The output for each graph.
+        """Compute the output for each graph.
 
         Args:
-            pooled: `[members, graphs, channels]`.
-            graph_attr: attributes of each member's graphs, `[members * graphs, channels]`.
-            real_graphs: `[members, graphs]`, which are not padding; all without it.
+            pooled: maximum over colorings.
+            graph_attr: attributes of the graphs of all members.
+            graph_mask: which graphs are not padding; None without padding.
         """
         if graph_attr is not None:
-            rows = graph_attr.view(*pooled.shape[:2], -1)
+            rows = graph_attr.view(*pooled.shape[:2], -1)  # [members, graphs, channels]
             pooled = torch.cat([pooled, rows], dim=2)
-        hidden = self.between(self.first(pooled), None, real_graphs)
+        hidden = self.activate(self.first(pooled), None, graph_mask)
         return self.second(self.dropout(hidden))

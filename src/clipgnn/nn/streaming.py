@@ -1,9 +1,9 @@
-"""The maximum over colorings that are too many to hold: one part at a time.
+"""Maximum over more colorings than fit in memory, computed in parts.
 
-Without gradients it is a running maximum. With gradients, a first pass without them finds the
-winning coloring of each graph and channel; a second pass runs the winners alone, and the gradient
-of the maximum flows through them, at a cost that does not depend on the number of colorings. Where
-the winners are too many as well, the backward pass computes every part again.
+Without gradients it is a running maximum. With gradients, a first pass without gradients finds the
+winning coloring of each graph and channel, which attains the maximum. A second pass computes only
+the winning colorings with gradients, at a cost that does not depend on the number of colorings. If
+there are also too many winning colorings, the backward pass computes every part again.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -15,52 +15,52 @@ import torch
 from torch import Tensor, nn
 from torch.func import functional_call
 
-from clipgnn.coloring.stream import ColoringStream, HeldColorings
+from clipgnn.coloring.stream import ColoringStream, InMemoryColorings
 from clipgnn.errors import UnsupportedTransformError
-from clipgnn.graphs.batch import GraphBatch
+from clipgnn.graphs.exact import ExactBatch
 from clipgnn.nn.norm import Moments
 from clipgnn.shapes import Colorings
 
-Run = Callable[[GraphBatch, Colorings, Moments], Tensor]
-"""A network on a batch under some colorings, with the statistics that its normalization uses:
-`[rows, colorings, channels]`, one row per graph (or per node)."""
+Run = Callable[[ExactBatch, Colorings, Moments], Tensor]
+"""A function that computes `[rows, colorings, channels]`, with a row for each graph or node, from a
+batch, colorings and the statistics for normalization."""
 
-AtOnce = Callable[[GraphBatch], int]
-"""How many colorings of a batch to take at a time."""
+PartSize = Callable[[ExactBatch], int]
+"""A function that returns the number of colorings of a part, for a batch."""
 
 
 @dataclass(frozen=True)
 class Part:
-    """Some colorings of the graphs that have colorings left.
+    """Some colorings of the graphs whose colorings are not yet complete.
 
     Attributes:
-        graphs: which graphs of the whole batch these are.
-        batch: those graphs.
-        colorings: `[colorings, nodes]`, on their nodes.
+        graphs: mask of these graphs in the whole batch.
+        batch: these graphs.
+        colorings: `[colorings, nodes]`, colorings of their nodes.
     """
 
     graphs: Tensor
-    batch: GraphBatch
+    batch: ExactBatch
     colorings: Colorings
 
 
-def parts(batch: GraphBatch, stream: ColoringStream, at_once: AtOnce) -> Iterator[Part]:
-    """All colorings of all graphs; graphs whose colorings are used up are left out.
+def parts(batch: ExactBatch, stream: ColoringStream, part_size: PartSize) -> Iterator[Part]:
+    """Yield all colorings of all graphs in parts, without graphs that have no more colorings.
 
     Args:
         batch: the graphs.
         stream: their colorings.
-        at_once: how many colorings of a batch to take at a time.
+        part_size: number of colorings of a part.
     """
     start = 0
     counts = stream.counts
     graphs = torch.ones_like(counts, dtype=torch.bool)
     remaining = batch
-    while start < stream.most:
-        still = counts > start
-        if not torch.equal(still, graphs):
-            graphs, remaining = still, batch.subset(still)
-        stop = min(stream.most, start + at_once(remaining))
+    while start < stream.max_count:
+        active = counts > start
+        if not torch.equal(active, graphs):
+            graphs, remaining = active, batch.subset(active)
+        stop = min(stream.max_count, start + part_size(remaining))
         yield Part(graphs, remaining, stream.part(graphs, start, stop))
         start = stop
 
@@ -69,7 +69,7 @@ def parts(batch: GraphBatch, stream: ColoringStream, at_once: AtOnce) -> Iterato
 class _Inputs:
     """Every tensor that a run depends on, apart from the colorings."""
 
-    batch: GraphBatch
+    batch: ExactBatch
     moments: Moments
     weights: dict[str, Tensor]
 
@@ -81,10 +81,10 @@ class _Inputs:
         return [*graphs, *moments, *self.weights.values()]
 
     def replaced(self, tensors: Sequence[Any]) -> "_Inputs":
-        """The same inputs with other tensors, in the order of `tensors`."""
+        """Replace the tensors, in the order of `tensors`."""
         x, graph_of_node, weight, attr, *others = tensors
         count = 2 * len(self.moments)
-        edges = replace(self.batch.edges, weight=weight, attr=attr)
+        edges = replace(self.batch.edges, weight=weight, edge_attr=attr)
         pairs = zip(others[:count:2], others[1:count:2], strict=True)
         return _Inputs(
             replace(self.batch, x=x, graph_of_node=graph_of_node, edges=edges),
@@ -96,55 +96,55 @@ class _Inputs:
 def maximum(
     run: Run,
     network: nn.Module,
-    batch: GraphBatch,
+    batch: ExactBatch,
     stream: ColoringStream,
-    at_once: AtOnce,
+    part_size: PartSize,
     moments: Moments,
     *,
     per_node: bool,
-    winners_at_once: int,
+    max_winners: int,
 ) -> Tensor:
-    """The maximum over all colorings, `[rows, channels]`, in bounded memory.
+    """Compute the maximum over all colorings, `[rows, channels]`, in bounded memory.
 
     Args:
-        run: what to compute for a part of the colorings.
+        run: function that is computed for each part of the colorings.
         network: the module with all weights that `run` uses.
         batch: the graphs.
         stream: their colorings.
-        at_once: how many colorings of a batch to take at a time.
+        part_size: number of colorings of a part.
         moments: the statistics that `run` uses.
-        per_node: whether a row is a node. Nodes have too many winning colorings for a separate
-            pass: with gradients, the backward pass computes every part again instead.
-        winners_at_once: how many winning colorings may be held with their gradients.
+        per_node: whether a row is a node. Nodes have too many winning colorings for a second pass:
+            with gradients, the backward pass computes every part again instead.
+        max_winners: largest number of winning colorings that are computed together with gradients.
     """
     autocast = _Autocast.current(batch.x.device.type)
     if torch.is_grad_enabled() and not per_node:
         with torch.no_grad(), autocast.restored():
-            winning = _winners(run, batch, moments, parts(batch, stream, at_once))
-        stream = HeldColorings(winning, batch.graph_of_node, batch.num_graphs)
-        if stream.most <= winners_at_once:
+            winning = _winners(run, batch, moments, parts(batch, stream, part_size))
+        stream = InMemoryColorings(winning, batch.graph_of_node, batch.num_graphs)
+        if stream.max_count <= max_winners:
             return run(batch, winning, moments).amax(1)
     module = _RunModule(run, network)
     inputs = _Inputs(batch, moments, dict(module.named_parameters()))
-    program = _Program(module, inputs, stream, at_once, per_node, autocast)
+    program = _Program(module, inputs, stream, part_size, per_node, autocast)
     return _PartwiseMaximum.apply(program, *inputs.tensors())  # type: ignore[no-untyped-call]
 
 
 class _RunModule(nn.Module):
-    """A run as a module, so that `functional_call` can replace the weights of its network."""
+    """A `Run` as a module, so that `functional_call` can replace the weights of its network."""
 
     def __init__(self, run: Run, network: nn.Module) -> None:
         super().__init__()
         self.run = run
         self.network = network
 
-    def forward(self, batch: GraphBatch, colorings: Colorings, moments: Moments) -> Tensor:
+    def forward(self, batch: ExactBatch, colorings: Colorings, moments: Moments) -> Tensor:
         return self.run(batch, colorings, moments)
 
 
 @dataclass(frozen=True)
 class _Autocast:
-    """The state of `torch.autocast` during the forward pass, for passes that repeat it."""
+    """State of `torch.autocast` in the forward pass, for passes that repeat it."""
 
     device_type: str
     enabled: bool
@@ -152,7 +152,7 @@ class _Autocast:
 
     @classmethod
     def current(cls, device_type: str) -> "_Autocast":
-        """The present state."""
+        """The current state."""
         enabled = torch.is_autocast_enabled(device_type)
         return cls(device_type, enabled, torch.get_autocast_dtype(device_type))
 
@@ -163,28 +163,28 @@ class _Autocast:
 
 @dataclass(frozen=True)
 class _Program:
-    """What the forward and the backward pass of `_PartwiseMaximum` compute part by part."""
+    """The computation of `_PartwiseMaximum`, part by part."""
 
     module: _RunModule
     inputs: _Inputs
     stream: ColoringStream
-    at_once: AtOnce
+    part_size: PartSize
     per_node: bool
     autocast: _Autocast
 
-    def parts(self, batch: GraphBatch) -> Iterator[tuple[int, Part, Tensor]]:
+    def parts(self, batch: ExactBatch) -> Iterator[tuple[int, Part, Tensor]]:
         """Each part with its number and a mask of the rows that it contributes to."""
-        for number, part in enumerate(parts(batch, self.stream, self.at_once)):
+        for number, part in enumerate(parts(batch, self.stream, self.part_size)):
             rows = part.graphs[batch.graph_of_node] if self.per_node else part.graphs
             yield number, part, rows
 
 
 class _PartwiseMaximum(torch.autograd.Function):
-    """A running maximum that stores nothing of its parts: the backward pass computes them again.
+    """A running maximum without stored activations: the backward pass computes the parts again.
 
-    All tensors of the program are arguments and are saved as such. So the backward pass computes
-    with the weights of the forward pass, also where `torch.func.functional_call` has replaced
-    them, and torch refuses tensors that were modified in place since.
+    All tensors of the program are arguments and are saved for the backward pass. It therefore uses
+    the weights of the forward pass, also if `torch.func.functional_call` has replaced them, and
+    torch raises an error if a tensor was modified in place since.
     """
 
     @staticmethod
@@ -207,9 +207,9 @@ class _PartwiseMaximum(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
         if torch.is_grad_enabled():
-            # once_differentiable would give derivatives of zero to torch.autograd.grad.
+            # With once_differentiable, torch.autograd.grad would return zero derivatives.
             raise UnsupportedTransformError(
-                "A maximum over streamed colorings can be differentiated once. Got "
+                "A maximum over streamed colorings can be differentiated once only. Got "
                 "create_graph=True. For second derivatives set colorings_at_once to the number "
                 "of colorings, so that none are streamed."
             )
@@ -224,13 +224,13 @@ class _PartwiseMaximum(torch.autograd.Function):
         inputs = program.inputs.replaced(leaves)
         with torch.enable_grad():
             for number, part, rows in program.parts(inputs.batch):
-                won = torch.where(winner[rows] == number, grad[rows], 0)
+                grad_of_part = torch.where(winner[rows] == number, grad[rows], 0)
                 arguments = (part.batch, part.colorings, inputs.moments)
                 with program.autocast.restored():
                     value = functional_call(program.module, inputs.weights, arguments).amax(1)
-                # Parts may share a subset of the batch, so its graph is kept.
+                # Parts can share a subset of the batch, so its autograd graph is retained.
                 found = torch.autograd.grad(
-                    value, wanted, won, allow_unused=True, retain_graph=True
+                    value, wanted, grad_of_part, allow_unused=True, retain_graph=True
                 )
                 del value
                 for total, gradient in zip(totals, found, strict=True):
@@ -240,27 +240,27 @@ class _PartwiseMaximum(torch.autograd.Function):
         return None, *(next(remaining) if needed else None for needed in ctx.needs_input_grad[1:])
 
 
-def _winners(run: Run, batch: GraphBatch, moments: Moments, all_parts: Iterator[Part]) -> Colorings:
-    """For each channel, the coloring under which each graph attains its maximum.
+def _winners(run: Run, batch: ExactBatch, moments: Moments, all_parts: Iterator[Part]) -> Colorings:
+    """Find, for each channel and graph, the coloring that attains the maximum.
 
     Returns:
         `[channels, nodes]`.
     """
     best = winning = torch.empty(0)
     for part in all_parts:
-        value, place = run(part.batch, part.colorings, moments).max(1)
+        value, index = run(part.batch, part.colorings, moments).max(1)  # [rows, channels]
         if best.numel() == 0:
             best = torch.full_like(value, -inf)
             winning = part.colorings[:1].repeat(value.shape[1], 1)
         better = _exceeds(value, best[part.graphs])
         best[part.graphs] = torch.where(better, value, best[part.graphs])
         graph_of_node = part.batch.graph_of_node
-        candidate = part.colorings.gather(0, place[graph_of_node].t())
+        candidate = part.colorings.gather(0, index[graph_of_node].t())  # [channels, nodes]
         nodes = part.graphs[batch.graph_of_node]
         winning[:, nodes] = torch.where(better[graph_of_node].t(), candidate, winning[:, nodes])
     return winning
 
 
 def _exceeds(value: Tensor, best: Tensor) -> Tensor:
-    """Where a value replaces the best so far. NaN does, as in `torch.maximum`, and then stays."""
+    """Where a value replaces the maximum. NaN does, as in `torch.maximum`, and remains."""
     return (value > best) | value.isnan()

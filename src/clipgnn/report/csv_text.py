@@ -1,4 +1,4 @@
-"""The numbers behind a table as CSV: a line for each cell, every fold of it, in full precision."""
+"""Tables in CSV: one line per cell, with the scores of all folds in full precision."""
 
 import csv
 from io import StringIO
@@ -29,14 +29,14 @@ FIELDS = (
     "paper_max",
     "paper_min",
 )
-"""Names of the columns. Ours are fractions from 0 to 1, the paper's are percentages."""
+"""Names of the columns. Measured scores are fractions from 0 to 1, the paper's are percentages."""
 
 
 def render_csv(table: Table) -> str:
-    """The table as CSV with a line for each measured cell; provenance in lines begun with #.
+    """Render the table as CSV, one line per measured cell; provenance is in comment lines.
 
-    A name that begins with =, +, -, @ or # gets an apostrophe before it: spreadsheets would take
-    it for a formula, and readers that skip comments would skip the line.
+    A name that starts with =, +, -, @ or # is prefixed with an apostrophe. Otherwise spreadsheets
+    would read it as a formula, and readers that skip comments would skip the line.
     """
     text = StringIO()
     text.writelines(f"# {one_line(line)}\n" for line in table.provenance)
@@ -55,8 +55,8 @@ def _values(row: str, entry: Entry, column: Column) -> list[object]:
         return []
     numbers = [own.mean, own.std, own.highest, own.lowest] if own.values else [""] * 4
     return [
-        _text(row),
-        _text(column.dataset),
+        _safe_name(row),
+        _safe_name(column.dataset),
         own.protocol,
         own.complete,
         own.finished,
@@ -64,7 +64,7 @@ def _values(row: str, entry: Entry, column: Column) -> list[object]:
         own.expected,
         *numbers,
         entry.best,
-        entry.level,
+        entry.near_best,
         " ".join(f"{fold}:{value!r}" for fold, value in own.values.items()),
         " | ".join(choice_text(own.choices)),
         one_line(" | ".join(divergence_text(own.diverged))),
@@ -72,6 +72,6 @@ def _values(row: str, entry: Entry, column: Column) -> list[object]:
     ]
 
 
-def _text(name: str) -> str:
+def _safe_name(name: str) -> str:
     text = one_line(name)
     return f"'{text}" if text.startswith(("=", "+", "-", "@", "#")) else text

@@ -1,7 +1,7 @@
-"""A table in LaTeX, for the booktabs package."""
+"""Tables in LaTeX, for the booktabs package."""
 
 from clipgnn.errors import one_line
-from clipgnn.report.layout import DIVERGED, NOTHING, Field, Line, divergences, headings, lines
+from clipgnn.report.layout import DIVERGED, EMPTY, Field, Line, divergences, headings, lines
 from clipgnn.report.table import Table
 
 _SPECIAL = {
@@ -15,12 +15,12 @@ _SPECIAL = {
     "±": r"$\pm$",
     "×": r"$\times$",
     "∞": r"$\infty$",
-    NOTHING: "--",
+    EMPTY: "--",
 }
 
 
 def render_latex(table: Table) -> str:
-    """The table as a LaTeX table environment; provenance is in its comments."""
+    """Render the table as a LaTeX table environment; provenance is in comments."""
     names = headings(table)
     parts = [
         *(f"% {one_line(text)}" for text in table.provenance),
@@ -40,20 +40,20 @@ def render_latex(table: Table) -> str:
 
 
 def escape(text: str) -> str:
-    """Text as LaTeX has to write it: one line, without commands."""
+    """Escape text for LaTeX: one line, without commands."""
     return "".join(_SPECIAL.get(character, character) for character in one_line(text))
 
 
 def _line(line: Line) -> str:
-    return _row([_text(field) for field in line.fields])
+    return _row([_formatted(field) for field in line.fields])
 
 
 def _row(fields: list[str]) -> str:
     row = " & ".join(fields) + r" \\"
-    # The line before ends with a command that would take a [ or * for its argument.
+    # The line before ends with a command that would read [ or * as its argument.
     return f"{{}}{row}" if row.startswith(("[", "*")) else row
 
 
-def _text(field: Field) -> str:
+def _formatted(field: Field) -> str:
     text = escape(field.text)
     return (rf"\textbf{{{text}}}" if field.bold else text) + ("$^*$" if field.star else "")

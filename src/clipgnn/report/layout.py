@@ -1,4 +1,4 @@
-"""The fields of a table as text with marks, the same for every format that prints one."""
+"""Layout of tables: the fields as text with marks, shared by all formats."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -6,15 +6,16 @@ from dataclasses import dataclass
 from clipgnn.experiments.protocol import Choice, Divergence, Measurement
 from clipgnn.report.table import Column, Entry, Table
 
-NOTHING = "–"
+EMPTY = "–"
+"""Text of an empty field."""
 
-DIVERGED = "Diverged, and therefore not chosen:"
-"""Stands before the notes on configurations that diverged."""
+DIVERGED = "Diverged and therefore excluded:"
+"""Heading of the notes on diverged configurations."""
 
 
 @dataclass(frozen=True)
 class Field:
-    """Text of a field, and how it is marked."""
+    """Text of a field and its marks."""
 
     text: str
     bold: bool = False
@@ -27,7 +28,7 @@ class Line:
 
     Attributes:
         fields: the name, then a field for each column of `headings`.
-        ours: whether it is measured here; otherwise it is the paper's.
+        ours: whether its numbers are measured; otherwise they are the paper's.
     """
 
     fields: tuple[Field, ...]
@@ -35,7 +36,7 @@ class Line:
 
 
 def headings(table: Table) -> list[str]:
-    """What stands above the columns."""
+    """Return the headings of the columns."""
     names = ["model"]
     for column in table.columns:
         names.append(column.dataset)
@@ -45,29 +46,29 @@ def headings(table: Table) -> list[str]:
 
 
 def lines(table: Table) -> Iterator[Line]:
-    """Each model's own line, then the paper's if it has one."""
+    """Yield the line of each model, followed by the paper's line if there is one."""
     for row in table.rows:
         pairs = list(zip(row.entries, table.columns, strict=True))
         own = [field for entry, column in pairs for field in _ours(entry, column)]
         yield Line((Field(row.name), *own), ours=True)
         if any(entry.published is not None for entry in row.entries):
-            theirs = [field for entry, column in pairs for field in _theirs(entry, column)]
-            yield Line((Field(f"{row.name}, paper"), *theirs), ours=False)
+            published = [field for entry, column in pairs for field in _published(entry, column)]
+            yield Line((Field(f"{row.name}, paper"), *published), ours=False)
 
 
 def choice_text(choices: tuple[Choice, ...]) -> list[str]:
-    """What was chosen, a line for each choice."""
+    """Describe choices, one line each."""
     texts = []
     for choice in choices:
         where = "" if choice.fold is None else f"fold {choice.fold}: "
         values = ", ".join(f"{key} {value}" for key, value in choice.configuration.items())
         epoch = "" if choice.epoch is None else f"epoch {choice.epoch}; "
-        texts.append(f"{where}{epoch}{values or 'nothing to choose'}")
+        texts.append(f"{where}{epoch}{values or 'default parameters'}")
     return texts
 
 
 def divergences(table: Table) -> list[str]:
-    """A note on each configuration that diverged, to stand under the table."""
+    """Return a note on each diverged configuration, to print under the table."""
     return [
         f"{row.name} on {column.dataset}: {text}"
         for row in table.rows
@@ -78,7 +79,7 @@ def divergences(table: Table) -> list[str]:
 
 
 def divergence_text(diverged: tuple[Divergence, ...]) -> list[str]:
-    """What diverged, a line for each configuration: its values, the folds, the reason."""
+    """Describe diverged configurations, one line each: values, folds and reasons."""
     texts = []
     for own in diverged:
         values = ", ".join(f"{key} {value}" for key, value in own.configuration.items())
@@ -94,23 +95,23 @@ def divergence_text(diverged: tuple[Divergence, ...]) -> list[str]:
 
 
 def number(value: float, column: Column) -> str:
-    """A score as it is shown: percent with one decimal, or an error with four digits."""
+    """Format a score: percent with one decimal, or an error with four digits."""
     return f"{100 * value:.1f}" if column.percent else f"{value:.4g}"
 
 
 def spread(measurement: Measurement, column: Column) -> str:
-    """Mean and standard deviation."""
+    """Format mean and standard deviation."""
     return f"{number(measurement.mean, column)} ± {number(measurement.std, column)}"
 
 
-def _nothing(column: Column) -> list[Field]:
-    return [Field(NOTHING)] * (3 if column.extremes else 1)
+def _empty(column: Column) -> list[Field]:
+    return [Field(EMPTY)] * (3 if column.extremes else 1)
 
 
 def _ours(entry: Entry, column: Column) -> list[Field]:
     measurement = entry.measurement
     if measurement is None:
-        return _nothing(column)
+        return _empty(column)
     text = spread(measurement, column) if measurement.values else ""
     if measurement.complete and not text:
         text = "diverged"
@@ -119,25 +120,24 @@ def _ours(entry: Entry, column: Column) -> list[Field]:
         if measurement.diverged:
             count += f" ({measurement.num_diverged} diverged)"
         text = f"{count}, {text} so far" if text else count
-    fields = [Field(text, bold=entry.level, star=entry.best)]
+    fields = [Field(text, bold=entry.near_best, star=entry.best)]
     if column.extremes and measurement.values:
         fields += [
             Field(number(measurement.highest, column)),
             Field(number(measurement.lowest, column)),
         ]
     elif column.extremes:
-        fields += [Field(NOTHING)] * 2
+        fields += [Field(EMPTY)] * 2
     return fields
 
 
-def _theirs(entry: Entry, column: Column) -> list[Field]:
+def _published(entry: Entry, column: Column) -> list[Field]:
     given = entry.published
     if given is None:
-        return _nothing(column)
+        return _empty(column)
     mean = "?" if given.mean is None else f"{given.mean:.1f}"
     text = mean if given.std is None else f"{mean} ± {given.std:.1f}"
     extremes = [
-        Field(NOTHING if value is None else f"{value:.1f}")
-        for value in (given.highest, given.lowest)
+        Field(EMPTY if value is None else f"{value:.1f}") for value in (given.highest, given.lowest)
     ]
     return [Field(text), *(extremes if column.extremes else [])]

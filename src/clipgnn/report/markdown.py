@@ -1,4 +1,4 @@
-"""A table in Markdown, with what was chosen and where the numbers come from."""
+"""Tables in Markdown, with the chosen configurations and the provenance."""
 
 import re
 
@@ -10,8 +10,8 @@ _ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
 
 _SPECIAL = re.compile(
     r"[&<>\\`*\[\]|~$#]"
-    r"|(?<![^\W_])_|_(?![^\W_])"  # not inside a word, where it has no meaning: num_layers
-    r"|^[-+](?=\s|$)"  # the beginning of a list
+    r"|(?<![^\W_])_|_(?![^\W_])"  # not inside a word such as num_layers
+    r"|^[-+](?=\s|$)"  # start of a list
 )
 
 _NUMBERED = re.compile(r"^(\d+)([.)])(?=\s|$)")
@@ -20,7 +20,7 @@ _CODE = re.compile(r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)")
 
 
 def render_markdown(table: Table) -> str:
-    """The table as a Markdown document."""
+    """Render the table as a Markdown document."""
     names = headings(table)
     parts = [
         f"# {escape(table.title)}",
@@ -29,19 +29,19 @@ def render_markdown(table: Table) -> str:
         "",
         _line([escape(name) for name in names]),
         _line([":---"] + ["---:"] * (len(names) - 1)),
-        *(_line([_text(field) for field in line.fields]) for line in lines(table)),
+        *(_line([_formatted(field) for field in line.fields]) for line in lines(table)),
     ]
     if notes := divergences(table):
         parts += ["", DIVERGED, "", *(f"- {escape(text)}" for text in notes)]
-    parts += ["", "## What was chosen", "", *_choices(table)]
+    parts += ["", "## Chosen configurations", "", *_choices(table)]
     if table.provenance:
-        parts += ["", "## Where the numbers come from", ""]
+        parts += ["", "## Provenance", ""]
         parts += [f"- {_with_code(one_line(text))}" for text in table.provenance]
     return "\n".join(parts) + "\n"
 
 
 def escape(text: str) -> str:
-    """Text as Markdown has to write it: one line, without markup, HTML or columns."""
+    """Escape text for Markdown: one line, without markup, HTML or columns."""
 
     def escaped(found: re.Match[str]) -> str:
         character = found.group()
@@ -51,7 +51,7 @@ def escape(text: str) -> str:
 
 
 def _with_code(line: str) -> str:
-    """Escaped text, but for parts between backticks, where Markdown takes nothing as markup."""
+    """Escape text except for parts between backticks, which Markdown prints unchanged."""
     parts, end = [], 0
     for found in _CODE.finditer(line):
         parts += [escape(line[end : found.start()]), found.group()]
@@ -73,6 +73,6 @@ def _line(fields: list[str]) -> str:
     return "| " + " | ".join(fields) + " |"
 
 
-def _text(field: Field) -> str:
+def _formatted(field: Field) -> str:
     text = escape(field.text)
     return (f"**{text}**" if field.bold else text) + ("\\*" if field.star else "")

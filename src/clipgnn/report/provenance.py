@@ -1,13 +1,13 @@
-"""Where the numbers of a table come from: commands, data, grid, seeds, durations, versions."""
+"""Provenance of a table: commands, data, grid, seeds, durations, versions."""
 
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from clipgnn.errors import counted
-from clipgnn.experiments.catalog import MODELS, RECIPE, Value
-from clipgnn.experiments.spec import Spec
+from clipgnn.experiments.experiment import Experiment
 from clipgnn.experiments.store import Store, StoredResult
+from clipgnn.parameters import MODELS, Recipe, Value
 
 _PACKAGES = (
     "torch",
@@ -22,17 +22,19 @@ _PACKAGES = (
 )
 
 
-def provenance(spec: Spec, store: Store, results: Mapping[str, StoredResult]) -> list[str]:
-    """Lines that say where the numbers come from."""
-    trials = spec.trials()
+def provenance(
+    experiment: Experiment, store: Store, results: Mapping[str, StoredResult]
+) -> list[str]:
+    """Describe the provenance of the results of an experiment, in lines."""
+    trials = experiment.trials()
     own = [results[trial.identity] for trial in trials if trial.identity in results]
     lines = [
-        "Commands: " + "; ".join(code(command) for command in _commands(spec, store)),
-        f"Grid: {_grid(spec)}",
-        f"Tried: {_tried(spec, results)}",
-        f"Data: {_data(spec)}",
-        f"Folds: {spec.folds}, stratified and shuffled with seed 0, split {spec.split}; "
-        f"seeds of the networks: {', '.join(map(str, spec.seeds))}",
+        "Commands: " + "; ".join(code(command) for command in _commands(experiment, store)),
+        f"Grid: {_grid(experiment)}",
+        f"Tried: {_tried(experiment, results)}",
+        f"Data: {_data(experiment)}",
+        f"Folds: {experiment.folds}, stratified and shuffled with seed 0, split "
+        f"{experiment.split}; seeds of the networks: {', '.join(map(str, experiment.seeds))}",
         f"Trials: {len(own)} of {len(trials)} finished",
     ]
     if diverged := store.diverged().keys() & {trial.identity for trial in trials}:
@@ -53,33 +55,35 @@ def provenance(spec: Spec, store: Store, results: Mapping[str, StoredResult]) ->
 
 
 def code(text: str) -> str:
-    """Text between backticks, more of them than it has itself in a row."""
+    """Enclose text in backticks, more than the longest run of backticks in it."""
     runs = [len(run) for run in re.findall("`+", text)]
     fence = "`" * (1 + max(runs, default=0))
     return f"{fence} {text} {fence}" if runs else f"{fence}{text}{fence}"
 
 
-def _commands(spec: Spec, store: Store) -> list[str]:
-    """Commands of plans that have a data set in common with the table, fingerprint included."""
-    own = {(name, spec.data[name]) for name in spec.datasets if name in spec.data}
+def _commands(experiment: Experiment, store: Store) -> list[str]:
+    """Return the commands of runs that share a data set and its fingerprint with the table."""
+    own = {(name, experiment.data[name]) for name in experiment.datasets if name in experiment.data}
     commands = [plan.command for plan in store.plans() if own & plan.data.items()]
     return list(dict.fromkeys(command for command in commands if command)) or ["none"]
 
 
-def _data(spec: Spec) -> str:
-    known = [f"{name} {spec.data[name]}" for name in spec.datasets if name in spec.data]
-    return f"{', '.join(known) or 'not loaded yet'} (fingerprints of the content)"
+def _data(experiment: Experiment) -> str:
+    known = [
+        f"{name} {experiment.data[name]}" for name in experiment.datasets if name in experiment.data
+    ]
+    return f"{', '.join(known) or 'not loaded'} (fingerprints of the content)"
 
 
-def _grid(spec: Spec) -> str:
+def _grid(experiment: Experiment) -> str:
     recipe = {
-        key: (rule.default,)
-        for key, rule in RECIPE.items()
-        if rule.default is not None and any(MODELS[row.model].trained for row in spec.rows)
+        key: (default,)
+        for key, default in Recipe.defaults().items()
+        if default is not None and any(MODELS[row.model].trained for row in experiment.rows)
     }
-    parts = [_axes({**recipe, **spec.grid})]
-    parts += [f"on {dataset} {_axes(axes)}" for dataset, axes in spec.only.items()]
-    for row in spec.rows:
+    parts = [_axes({**recipe, **experiment.grid})]
+    parts += [f"on {dataset} {_axes(axes)}" for dataset, axes in experiment.only.items()]
+    for row in experiment.rows:
         own = [_axes(row.axes)] if row.axes else []
         own += [f"on {dataset} {_axes(axes)}" for dataset, axes in row.only.items()]
         if own:
@@ -87,14 +91,14 @@ def _grid(spec: Spec) -> str:
     return "; ".join(parts)
 
 
-def _tried(spec: Spec, results: Mapping[str, StoredResult]) -> str:
-    """How much each row could choose from: the more, the more optimistic a maximum over it."""
+def _tried(experiment: Experiment, results: Mapping[str, StoredResult]) -> str:
+    """Describe the number of configurations and epochs that each row was chosen from."""
     rows: dict[str, dict[str, list[str]]] = {}
-    for cell in spec.cells:
+    for cell in experiment.cells:
         finished = [
             configuration
             for configuration in cell.configurations
-            if all(trial.identity in results for trial in spec.trials_of(cell, configuration))
+            if all(trial.identity in results for trial in experiment.trials_of(cell, configuration))
         ]
         if not finished:
             continue

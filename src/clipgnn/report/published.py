@@ -1,7 +1,7 @@
-"""The numbers of the paper: its tables 1 and 2 and its ablation of the number of colorings.
+"""Numbers of the paper: tables 1 and 2 and the ablation of the number of colorings.
 
-Data sets are called as they are here: PTC is PTC_MR, IMDBb is IMDB-BINARY, IMDBm is IMDB-MULTI.
-All are percentages.
+Data sets have the names of this package: PTC is PTC_MR, IMDBb is IMDB-BINARY, IMDBm is IMDB-MULTI.
+All numbers are percentages.
 """
 
 from collections.abc import Mapping
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Published:
-    """A published accuracy in percent; None is what the paper does not give."""
+    """A published accuracy in percent; None where the paper has no number."""
 
     mean: float | None
     std: float | None = None
@@ -25,7 +25,7 @@ _PROPERTIES = ("connectivity", "bipartiteness", "triangle-freeness", "csl")
 
 
 def _rows(datasets: tuple[str, ...], rows: Mapping[str, list[tuple[float | None, ...]]]) -> _Rows:
-    """Published numbers by row and data set; an empty tuple is a dash in the paper."""
+    """Return published numbers by row and data set; an empty tuple is a dash in the paper."""
     return {
         row: {
             dataset: Published(*numbers)
@@ -50,7 +50,7 @@ _TABLE_1 = _rows(
     },
 )
 
-# The mean of Ring-GNN is a question mark in the paper too.
+# The paper prints a question mark as the mean of Ring-GNN.
 _TABLE_2 = _rows(
     _PROPERTIES,
     {
@@ -75,14 +75,14 @@ _COLORINGS = _rows(
     },
 )
 
-PUBLISHED: Mapping[str, _Rows] = {
+PAPER_NUMBERS: Mapping[str, _Rows] = {
     "table1": _TABLE_1,
     "table2": _TABLE_2,
     "colorings": _COLORINGS,
 }
-"""For each table of the paper, its rows by name, with their numbers by data set."""
+"""Numbers of the paper by table, row and data set."""
 
 
 def published(table: str | None, row: str, dataset: str) -> Published | None:
-    """The paper's number for a cell, if it has one."""
-    return None if table is None else PUBLISHED[table].get(row, {}).get(dataset)
+    """Return the paper's number for a cell, or None."""
+    return None if table is None else PAPER_NUMBERS[table].get(row, {}).get(dataset)

@@ -1,50 +1,57 @@
-"""A table of results: our numbers, the paper's beside them, the best marked."""
+"""Tables of results: measured numbers, those of the paper, and marks of the best ones."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from clipgnn.errors import InvalidParameterError
 from clipgnn.experiments.evaluation import MeasuredCell
+from clipgnn.experiments.experiment import Experiment
 from clipgnn.experiments.protocol import EXPLANATIONS, Measurement
-from clipgnn.experiments.spec import Spec
+from clipgnn.parameters import METRICS
 from clipgnn.report.published import Published, published
 from clipgnn.report.significance import LEVEL, differs
 
 
 @dataclass(frozen=True)
 class Column:
-    """A data set.
+    """Column of a data set.
 
     Attributes:
-        dataset: its name.
-        extremes: whether to show the best and the worst fold too.
-        percent: whether scores are accuracies, shown in percent.
+        dataset: name of the data set.
+        extremes: whether to also show the best and the worst fold.
+        metric: name of the metric of its scores.
     """
 
     dataset: str
     extremes: bool
-    percent: bool
+    metric: str
+
+    @property
+    def percent(self) -> bool:
+        """Whether scores are shown in percent; errors are not."""
+        return METRICS[self.metric]
 
 
 @dataclass(frozen=True)
 class Entry:
-    """A cell: our measurement, if it was to be made, and the paper's, if there is one.
+    """A table cell.
 
     Attributes:
-        measurement: ours.
-        published: the paper's.
-        best: whether ours is the best mean of its column.
-        level: whether ours does not differ significantly from the best.
+        measurement: the measurement; None if the cell is not part of the experiment.
+        published: the paper's number; None if there is none.
+        best: whether the measurement is the best mean of its column.
+        near_best: whether the measurement does not differ significantly from the best one.
     """
 
     measurement: Measurement | None
     published: Published | None
     best: bool = False
-    level: bool = False
+    near_best: bool = False
 
 
 @dataclass(frozen=True)
 class Row:
-    """A model, with a cell for each column."""
+    """Row of a model, with a cell for each column."""
 
     name: str
     entries: tuple[Entry, ...]
@@ -52,14 +59,14 @@ class Row:
 
 @dataclass(frozen=True)
 class Table:
-    """A table.
+    """A table of results.
 
     Attributes:
-        title: what it shows.
-        protocol: the protocol of all its numbers.
-        columns: data sets.
-        rows: models.
-        provenance: where the numbers come from, in lines.
+        title: its title.
+        protocol: name of the protocol of its numbers.
+        columns: its columns, one per data set.
+        rows: its rows, one per model.
+        provenance: origin of the numbers, in lines.
     """
 
     title: str
@@ -70,7 +77,7 @@ class Table:
 
     @property
     def complete(self) -> bool:
-        """Is every number there that should be?"""
+        """Whether all measurements are complete."""
         return all(
             entry.measurement is None or entry.measurement.complete
             for row in self.rows
@@ -79,57 +86,66 @@ class Table:
 
     @property
     def caption(self) -> str:
-        """What a reader must know: the protocol, the marks, and whether something is missing."""
+        """Explanation of the protocol, the marks and missing numbers."""
         shown = "mean ± standard deviation over the folds"
         if any(column.extremes for column in self.columns):
             shown += ", with the best and the worst fold (max, min)"
-        if any(column.percent for column in self.columns):
-            shown += ", accuracies in percent"
+        for metric, percent in dict.fromkeys((own.metric, own.percent) for own in self.columns):
+            shown += f", {metric} in percent" if percent else f", {metric}"
         sentences = [
             f'Protocol "{self.protocol}": {EXPLANATIONS[self.protocol]}.',
             f"{shown[0].upper()}{shown[1:]}.",
-            "* is the best mean of a column; bold is what does not differ significantly from it "
-            f"(unpaired two-sided t-test of unequal variances, {LEVEL:g}).",
+            "* marks the best mean of a column, bold the means that do not differ significantly "
+            f"from it (unpaired two-sided t-test of unequal variances, level {LEVEL:g}).",
         ]
         if not self.complete:
-            sentences.insert(0, "INCOMPLETE: folds are missing where the table says so.")
+            sentences.insert(0, "INCOMPLETE: some folds are missing.")
         return " ".join(sentences)
 
 
 def make_table(
-    spec: Spec, cells: Sequence[MeasuredCell], protocol: str, provenance: Sequence[str] = ()
+    experiment: Experiment,
+    cells: Sequence[MeasuredCell],
+    protocol: str,
+    provenance: Sequence[str] = (),
 ) -> Table:
-    """The table of an experiment.
+    """Build the table of an experiment.
 
     Args:
-        spec: the experiment.
+        experiment: the experiment.
         cells: its measured cells.
-        protocol: the protocol they were measured under.
-        provenance: where the numbers come from, in lines.
+        protocol: name of the protocol of the measurements.
+        provenance: origin of the numbers, in lines.
     """
     found = {(cell.row, cell.dataset): cell for cell in cells}
     columns, marked = [], []
-    for dataset in spec.datasets:
-        own = [found[row.name, dataset] for row in spec.rows if (row.name, dataset) in found]
-        maximize = all(cell.maximize for cell in own)
-        columns.append(Column(dataset, dataset in spec.extremes, percent=maximize))
+    for dataset in experiment.datasets:
+        own = [found[row.name, dataset] for row in experiment.rows if (row.name, dataset) in found]
+        metrics = sorted({cell.metric for cell in own})
+        if len(metrics) > 1:
+            raise InvalidParameterError(
+                f"All rows of a table must have the same metric on {dataset}. Got "
+                f"{', '.join(metrics)}. Use one metric for each data set."
+            )
+        metric = metrics[0] if metrics else "accuracy"
+        columns.append(Column(dataset, dataset in experiment.extremes, metric))
         entries = [
             Entry(
                 found[row.name, dataset].measurement if (row.name, dataset) in found else None,
-                published(spec.published, row.name, dataset),
+                published(experiment.published, row.name, dataset),
             )
-            for row in spec.rows
+            for row in experiment.rows
         ]
-        marked.append(_marked(entries, maximize))
+        marked.append(_marked(entries, METRICS[metric]))
     rows = [
         Row(row.name, tuple(entries[number] for entries in marked))
-        for number, row in enumerate(spec.rows)
+        for number, row in enumerate(experiment.rows)
     ]
-    return Table(spec.title, protocol, tuple(columns), tuple(rows), tuple(provenance))
+    return Table(experiment.title, protocol, tuple(columns), tuple(rows), tuple(provenance))
 
 
 def _marked(entries: Sequence[Entry], maximize: bool) -> list[Entry]:
-    """A column with its best marked; what is incomplete or has no number does not compete."""
+    """Mark the best entries of a column; incomplete measurements are not compared."""
     whole = [own for entry in entries if (own := entry.measurement) and own.complete and own.values]
     if not whole:
         return list(entries)
@@ -141,6 +157,6 @@ def _marked(entries: Sequence[Entry], maximize: bool) -> list[Entry]:
             marked.append(entry)
             continue
         equal = abs(own.mean - best.mean) < 1e-9
-        level = equal or not differs(list(own.values.values()), list(best.values.values()))
-        marked.append(replace(entry, best=equal, level=level))
+        near_best = equal or not differs(list(own.values.values()), list(best.values.values()))
+        marked.append(replace(entry, best=equal, near_best=near_best))
     return marked

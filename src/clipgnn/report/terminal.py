@@ -1,7 +1,7 @@
-"""A table for the terminal."""
+"""Tables for the terminal."""
 
 from rich import box
-from rich.console import Group
+from rich.console import Console, Group
 from rich.table import Table as RichTable
 from rich.text import Text
 
@@ -9,9 +9,12 @@ from clipgnn.errors import one_line
 from clipgnn.report.layout import DIVERGED, Field, divergences, headings, lines
 from clipgnn.report.table import Table
 
+TEXT_WIDTH = 160
+"""Width of a table that is written to a file, in characters."""
 
-def render_terminal(table: Table) -> Group:
-    """The table as something rich can print; names are never taken for its markup."""
+
+def terminal_table(table: Table) -> Group:
+    """Return the table as an object that rich prints; names are never parsed as markup."""
     title = Text(one_line(table.title), style="bold")
     shown = RichTable(box=box.SIMPLE, title=title, expand=False)
     for number, heading in enumerate(headings(table)):
@@ -25,6 +28,14 @@ def render_terminal(table: Table) -> Group:
         *(Text(one_line(text), style="dim") for text in table.provenance),
     ]
     return Group(shown, *notes)
+
+
+def render_text(table: Table) -> str:
+    """Render the table as plain text of fixed width."""
+    console = Console(highlight=False, width=TEXT_WIDTH, no_color=True)
+    with console.capture() as capture:
+        console.print(terminal_table(table))
+    return capture.get()
 
 
 def _text(field: Field) -> Text:

@@ -1,9 +1,22 @@
-"""One training loop for every model, and many members in it at once."""
+"""Training of networks, many members at the same time, and fitting of kernels."""
 
-from clipgnn.training.fit import fit
-from clipgnn.training.loop import train
+from clipgnn.parameters import Recipe
+from clipgnn.training.history import History
+from clipgnn.training.kernels import fit_kernel
+from clipgnn.training.loop import Epoch, train
 from clipgnn.training.models import ModelSpec
-from clipgnn.training.recipe import History, Recipe
 from clipgnn.training.splits import Split
+from clipgnn.training.trained import Summary, TrainedModel, TrainedModels
 
-__all__ = ["History", "ModelSpec", "Recipe", "Split", "fit", "train"]
+__all__ = [
+    "Epoch",
+    "History",
+    "ModelSpec",
+    "Recipe",
+    "Split",
+    "Summary",
+    "TrainedModel",
+    "TrainedModels",
+    "fit_kernel",
+    "train",
+]

@@ -1,40 +1,42 @@
-"""A GPU's way through an epoch: steps and evaluations recorded once, then replayed.
+"""Training steps and evaluations on a GPU, recorded as CUDA graphs and replayed.
 
-A replay launches a whole step, assembly of the batch and optimizer included, at the cost of one
-launch, and nothing waits for the device until the curves are read at the end.
+A replay launches a whole step, from the assembly of the batch to the optimizer, as one launch.
+There is no synchronization with the device until the curves are read at the end.
 """
 
+import logging
 import os
 import time
-import warnings
 from collections.abc import Callable
 from types import FunctionType, MethodType
 
 import torch
 from torch import Tensor
 
-from clipgnn.training.engine import Engine
+from clipgnn.training.engine import Engine, Evaluated, EvaluationPart
+from clipgnn.training.losses import BatchLoss
+
+_log = logging.getLogger(__name__)
 
 WORTH_COMPILING = 5e9
-"""Numbers that a training passes through a layer's worth of activations, from which on compiling
-(about 20 seconds) saves more than it takes."""
+"""Smallest `Engine.work` for which compilation, which takes about 20 seconds, saves time."""
 
 WARM_UP_STEPS = 3
-"""Steps run before recording: compilation, caches, and the optimizer's first state."""
+"""Number of steps before recording, for compilation, caches and the state of the optimizer."""
 
 
 class Captured:
     """The programs of an engine, compiled and recorded.
 
     Args:
-        engine: the engine; its state is as new afterwards.
-        deterministic: use only operations whose result repeats to the last bit.
-        compile: let `torch.compile` fuse what can be fused; by default where the training is long
-            enough to repay the time it takes.
+        engine: the engine; its state is restored afterwards.
+        deterministic: use only operations with bit-identical results.
+        compile: whether to use `torch.compile`; by default if training is long enough for it to
+            save time.
 
     Attributes:
-        compiled: whether it was compiled; where compilation fails, training does without it.
-        compile_seconds: what compiling and recording took.
+        compiled: whether the step was compiled; if compilation fails, it is not.
+        compile_seconds: duration of compilation and recording.
     """
 
     def __init__(
@@ -58,13 +60,14 @@ class Captured:
 
     def _record_all(self, engine: Engine, compile: bool) -> None:
         state = {name: value.detach().clone() for name, value in _tensors(engine)}
-        engine.model.train()
+        engine.network.train()
         loss = _compiled_loss(engine) if compile else None
         self.compiled = loss is not None
         self._step = _record_step(engine, loss or engine.loss)
-        engine.model.eval()
-        self._test, self.tested = _record_score(engine, engine.test_parts)
-        self._validate, self.validated = _record_score(engine, engine.validation_parts)
+        engine.network.eval()
+        self._test, self._tested = _record_evaluation(engine, engine.test_parts)
+        if engine.validation_parts:
+            self._validate, self._validated = _record_evaluation(engine, engine.validation_parts)
         with torch.no_grad():
             for name, value in _tensors(engine):
                 value.copy_(state[name])
@@ -73,31 +76,32 @@ class Captured:
                 value.zero_()
 
     def epoch(self) -> None:
-        """All steps of an epoch."""
+        """Train for an epoch."""
         for _ in range(self.engine.steps):
             self._step.replay()
 
-    def test(self) -> Tensor:
-        """Scores on the test graphs."""
+    def test(self) -> Evaluated:
+        """Compute scores on the test graphs. The next call overwrites the tensors."""
         self._test.replay()
-        return self.tested
+        return self._tested
 
-    def validate(self) -> Tensor:
-        """Scores on the validation graphs."""
+    def validate(self) -> Evaluated:
+        """Compute scores on the validation graphs. The next call overwrites the tensors."""
         self._validate.replay()
-        return self.validated
+        return self._validated
 
 
 def _tensors(engine: Engine) -> list[tuple[str, Tensor]]:
-    """All weights and buffers, also those that are not saved with a model."""
-    return [*engine.model.named_parameters(), *engine.model.named_buffers()]
+    """All weights and buffers, including those that are not saved with a model."""
+    return [*engine.network.named_parameters(), *engine.network.named_buffers()]
 
 
-def _compiled_loss(engine: Engine) -> Callable[[], Tensor] | None:
-    """The loss compiled, or None and a warning where that fails.
+def _compiled_loss(engine: Engine) -> Callable[[], BatchLoss] | None:
+    """Compile the loss; log a warning and return None if that fails.
 
-    torch.compile gives up on a function after a few engines of different shapes. A copy of its
-    code object has no such history; resetting the compiler would discard the caller's models too.
+    torch.compile stops compiling a function after a few recompilations, which engines of different
+    shapes cause. Each engine therefore compiles a copy of the code object. Resetting the compiler
+    would also discard the compiled models of the caller.
     """
     method = type(engine).loss
     fresh = FunctionType(
@@ -107,37 +111,37 @@ def _compiled_loss(engine: Engine) -> Callable[[], Tensor] | None:
         method.__defaults__,
         method.__closure__,
     )
-    loss: Callable[[], Tensor] = torch.compile(MethodType(fresh, engine), dynamic=False)
+    loss: Callable[[], BatchLoss] = torch.compile(MethodType(fresh, engine), dynamic=False)
     try:
-        loss().sum().backward()  # the backward pass is compiled when it first runs
+        loss().mean.sum().backward()  # the backward pass is compiled when it first runs
         engine.optimizer.zero_grad(set_to_none=True)
     except torch.OutOfMemoryError:
         raise
     except Exception as error:
         reason = str(error).strip().split("\n")[0]
-        warnings.warn(
-            f"torch.compile failed, and training goes on without it, slower: {reason}", stacklevel=2
-        )
+        _log.warning("torch.compile failed; training continues without it, slower: %s", reason)
         return None
     return loss
 
 
-def _record_step(engine: Engine, loss: Callable[[], Tensor]) -> torch.cuda.CUDAGraph:
+def _record_step(engine: Engine, loss: Callable[[], BatchLoss]) -> torch.cuda.CUDAGraph:
     def step() -> None:
         engine.step(loss())
 
     return _record(step, WARM_UP_STEPS, before=engine.step_number.zero_)
 
 
-def _record_score(
-    engine: Engine, parts: list[tuple[Tensor, int]]
-) -> tuple[torch.cuda.CUDAGraph, Tensor]:
-    scores = torch.zeros(engine.num_members, device=engine.device)
+def _record_evaluation(
+    engine: Engine, parts: list[EvaluationPart]
+) -> tuple[torch.cuda.CUDAGraph, Evaluated]:
+    evaluated = engine.evaluate(parts)  # warm-up, and tensors of the right shapes
 
     def evaluate() -> None:
-        scores.copy_(engine.score(parts))
+        found = engine.evaluate(parts)
+        evaluated.scores.copy_(found.scores)
+        evaluated.outputs.copy_(found.outputs)
 
-    return _record(evaluate, 1), scores
+    return _record(evaluate, 0), evaluated
 
 
 def _record(

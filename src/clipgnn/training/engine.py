@@ -1,84 +1,119 @@
-"""Members and their data on a device: one step and one evaluation, as pure tensor programs.
+"""A training step and an evaluation of many members, as tensor programs on one device.
 
-Nothing here waits for the device, so that a GPU can record a step once and replay it. All
-randomness (order of graphs, colorings) is hashed from a member's own seed and a counter: what a
-member does depends neither on the device nor on who trains beside it.
+There is no synchronization with the device, so that a GPU can record a step and replay it. All
+randomness (order of graphs, colorings) is hashed from the seed of a member and a counter: it does
+not depend on the device or on the other members.
 """
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 from torch.nn import functional
 
-from clipgnn.coloring.hashed import hashed_colorings, hashed_integers
-from clipgnn.errors import InvalidGraphError
+from clipgnn.coloring.groups import Partition
+from clipgnn.graphs.assembly import Assembler, Capacity
+from clipgnn.graphs.capacity import FixedBatch
 from clipgnn.graphs.packed import PackedGraphs
-from clipgnn.graphs.padded import Assembler, PaddedBatch
-from clipgnn.training.models import ModelSpec, build_members, network_of
-from clipgnn.training.recipe import Recipe
+from clipgnn.nn.network import Network
+from clipgnn.ops.hashing import hashed_integers
+from clipgnn.parameters import Recipe
+from clipgnn.training.losses import BatchLoss, Loss
+from clipgnn.training.metrics import METRIC_FUNCTIONS
 from clipgnn.training.splits import Split
 
-EVALUATED_ROWS = 2**18
-"""Rows (see `Members.rows_of_graph`) that a member evaluates at once; more are taken in turns."""
+MAX_EVALUATED_ROWS = 2**18
+"""Largest number of rows (`Network.cost_of_graph`) that a member evaluates at the same time."""
+
+
+@dataclass(frozen=True)
+class Evaluated:
+    """Scores and outputs of the members.
+
+    Attributes:
+        scores: `[members]`.
+        outputs: `[members, graphs, out_channels]`; any value for padding.
+    """
+
+    scores: Tensor
+    outputs: Tensor
+
+
+@dataclass(frozen=True)
+class EvaluationPart:
+    """Graphs of each member that are evaluated at the same time.
+
+    Attributes:
+        chosen: `[members, graphs]`, indices of graphs.
+        capacity: capacity of the batch.
+    """
+
+    chosen: Tensor
+    capacity: Capacity
 
 
 class Engine:
-    """Members of one configuration with as many steps an epoch, ready to train.
+    """Training of members of one configuration with the same number of steps in an epoch.
 
     Args:
         graphs: the data set.
-        spec: the model.
-        recipe: how to train.
+        network: the network to train, with a member for each split.
+        recipe: the training recipe.
         splits: the graphs of each member.
         seeds: the seed of each member.
-        device: where to train.
+        device: device of the training.
 
     Raises:
-        InvalidGraphError: if the graphs are directed or have edge attributes.
+        InvalidColoringError: if the network has too few colors.
+        InvalidParameterError: if the class weights do not match the targets.
     """
 
     def __init__(
         self,
         graphs: PackedGraphs,
-        spec: ModelSpec,
+        network: Network,
         recipe: Recipe,
         splits: Sequence[Split],
         seeds: Sequence[int],
         device: torch.device,
     ) -> None:
-        if graphs.edge_attr is not None:
-            raise InvalidGraphError(
-                "Training assembles graphs without edge attributes. Got some: leave them out (load "
-                "the data without edge labels), or train a CLIP module with a loop of your own."
-            )
         graphs = graphs.to(device)
-        groups = network_of(spec).groups(graphs)
         self.recipe = recipe
         self.device = device
-        self.assembler = Assembler(graphs, groups)
-        classes = graphs.num_classes if recipe.loss == "cross-entropy" else 1
-        self.model = build_members(spec, graphs, groups, classes, seeds).to(device)
+        self.network = network.to(device)
+        network.check_channels(graphs)
+        self.loss_function = Loss(recipe, graphs, [split.train for split in splits])
+        self.metric = METRIC_FUNCTIONS[recipe.score]
+        groups = network.scheme.groups(graphs.x, graphs.global_edge_index, graphs.graph_of_node)
+        partition = Partition.of(groups, graphs.graph_of_node, len(graphs))
+        if network.num_colorings_for(training=True):
+            self.sampler = network.scheme.sampler(graphs, partition)
+            network.check_num_colors(network.scheme.num_colors(graphs, partition))
+        self.assembler = Assembler(graphs, partition.local_groups, network.prepare(graphs))
         self.mean_nodes = graphs.x.shape[0] / len(graphs)
-        self.y = torch.cat([graphs.y, graphs.y[:1]])
-        self.seeds = torch.tensor([_signed(seed) for seed in seeds], device=device)
+        targets = self.loss_function.targets
+        self.y = torch.cat([targets, targets[:1]])  # with an additional row for padding
+        self.seeds = torch.tensor([_as_signed(seed) for seed in seeds], device=device)
         self.train_graphs = self._padded([split.train for split in splits])
-        self.train_counts = torch.tensor([split.train.numel() for split in splits], device=device)
         self.steps = num_steps(splits[0], recipe.batch_size)
         self.order = torch.empty(0)
         self.step_number = torch.zeros((), dtype=torch.int64, device=device)
         self.epoch_number = torch.zeros((), dtype=torch.int64, device=device)
         self.loss_sum = torch.zeros(len(splits), device=device)
-        self.room = self._largest_room()
+        self.loss_weight = torch.zeros_like(self.loss_sum)
+        self.capacity = self._largest_capacity()
         self.shuffle(0)
-        self.test_parts = self._parts([split.test for split in splits])
-        self.validation_parts = self._parts([split.validation for split in splits])
+        self.test_graphs = self._padded([split.test for split in splits])
+        self.test_parts = self._parts(self.test_graphs)
+        validation_graphs = self._padded([split.validation for split in splits])
+        self.validation_parts = self._parts(validation_graphs)
         self.has_validation = torch.tensor(
             [split.validation.numel() > 0 for split in splits], device=device
         )
         self.optimizer = torch.optim.Adam(
-            self.model.parameters(),
+            self.network.parameters(),
             lr=torch.tensor(recipe.learning_rate, dtype=torch.float32, device=device)
             if device.type == "cuda"
             else recipe.learning_rate,
@@ -88,18 +123,17 @@ class Engine:
 
     @property
     def num_members(self) -> int:
-        """Members that train together."""
+        """Number of members."""
         return self.seeds.numel()
 
     def work(self) -> float:
-        """About how many numbers the whole training passes through."""
-        weights = sum(parameter[0].numel() for parameter in self.model.parameters())
-        graphs = self.num_members * self.recipe.batch_size
-        rows = graphs * self.model.rows_of_graph(self.mean_nodes, training=True)
+        """Estimate how many numbers the whole training computes in one layer."""
+        weights = sum(parameter[0].numel() for parameter in self.network.parameters())
+        rows = self.num_members * self.recipe.batch_size * self._cost_of_graph(training=True)
         return float(rows) * math.sqrt(weights) * self.steps * self.recipe.epochs
 
     def shuffle(self, epoch: int) -> None:
-        """Put the training graphs in the order of an epoch."""
+        """Shuffle the training graphs for an epoch."""
         order = self._order(epoch)
         if self.order.shape == order.shape:
             self.order.copy_(order)
@@ -108,9 +142,10 @@ class Engine:
         self.step_number.zero_()
         self.epoch_number.fill_(epoch)
         self.loss_sum.zero_()
+        self.loss_weight.zero_()
 
     def set_rate(self, epoch: int) -> None:
-        """The learning rate of an epoch."""
+        """Set the learning rate of an epoch."""
         rate = self.recipe.rate(epoch)
         for group in self.optimizer.param_groups:
             if isinstance(group["lr"], Tensor):
@@ -118,118 +153,113 @@ class Engine:
             else:
                 group["lr"] = rate
 
-    def loss(self) -> Tensor:
-        """The mean loss of each member on its next batch, `[members]`."""
-        within = torch.arange(self.recipe.batch_size, device=self.device)
-        chosen = self.order.index_select(1, self.step_number * self.recipe.batch_size + within)
+    def loss(self) -> BatchLoss:
+        """Compute the loss of each member on its next batch."""
+        position = torch.arange(self.recipe.batch_size, device=self.device)
+        chosen = self.order.index_select(1, self.step_number * self.recipe.batch_size + position)
         if self.device.type == "cuda":
-            batch = self.assembler.batch(chosen, self.room)
+            batch = self.assembler.batch(chosen, self.capacity)
         else:
             chosen = chosen[:, : int((chosen != self.assembler.padding).sum(1).max())]
-            room = self.assembler.room_for(chosen)
-            # A single row has no variance: with a mask it is constant, without one an error.
-            padded = self.num_members > 1 or room < 2
-            batch = self.assembler.batch(chosen, room, padded=padded)
+            capacity = self.assembler.capacity_for(chosen)
+            # A single row has no variance: BatchNorm raises an error without a mask only.
+            rows = capacity if self.assembler.has_edge_rows else capacity[:1]
+            padded = self.num_members > 1 or min(rows) < 2
+            batch = self.assembler.batch(chosen, capacity, padded=padded)
         counter = (self.epoch_number * 2 << 32) + self.step_number
-        outputs = self._outputs(batch, counter)
-        real = chosen != self.assembler.padding
-        # Not a product: what padding yields may be anything, and infinity times zero is NaN.
-        return torch.where(real, self._errors(outputs, self.y[chosen]), 0).sum(1) / real.sum(1)
+        mask = chosen != self.assembler.padding
+        return self.loss_function(self._outputs(batch, counter), self.y[chosen], mask)
 
-    def step(self, loss: Tensor) -> None:
-        """Learn from a loss."""
+    def step(self, loss: BatchLoss) -> None:
+        """Update the weights with the gradient of a loss."""
         self.optimizer.zero_grad(set_to_none=True)
-        loss.sum().backward()
+        loss.mean.sum().backward()
         self.optimizer.step()
-        left = self.train_counts - self.step_number * self.recipe.batch_size
-        self.loss_sum += loss.detach() * left.clamp(max=self.recipe.batch_size)
+        self.loss_sum += loss.mean.detach() * loss.weight
+        self.loss_weight += loss.weight
         self.step_number += 1
 
     def train_loss(self) -> Tensor:
-        """Mean loss of the epoch so far, `[members]`."""
-        seen = self.train_counts.clamp(max=self.steps * self.recipe.batch_size)
-        return self.loss_sum / seen
+        """Mean loss over the known targets of the epoch so far, `[members]`."""
+        return self.loss_sum / self.loss_weight
 
     @torch.no_grad()
-    def score(self, parts: list[tuple[Tensor, int]]) -> Tensor:
-        """Accuracy, or mean squared error, of each member on its own graphs, `[members]`.
+    def evaluate(self, parts: list[EvaluationPart]) -> Evaluated:
+        """Compute the score of each member on its graphs.
 
-        NaN for a member with an output that is not finite: its largest output means nothing.
+        The score is NaN if an output is not finite or no target is known.
         """
-        total = torch.zeros(self.num_members, device=self.device)
-        count = torch.zeros_like(total)
-        for number, (chosen, room) in enumerate(parts):
+        outputs = []
+        for number, part in enumerate(parts):
             padded = self.num_members > 1 or self.device.type == "cuda"
-            batch = self.assembler.batch(chosen, room, padded=padded)
+            batch = self.assembler.batch(part.chosen, part.capacity, padded=padded)
             counter = ((self.epoch_number * 2 + 1) << 32) + number
-            outputs = self._outputs(batch, counter)
-            real = chosen != self.assembler.padding
-            total += torch.where(real, self._scores(outputs, self.y[chosen]), 0).sum(1)
-            count += real.sum(1)
-        return total / count.clamp(min=1)  # a member may have no validation graphs
+            outputs.append(self._outputs(batch, counter))
+        chosen = torch.cat([part.chosen for part in parts], dim=1)
+        all_outputs = torch.cat(outputs, dim=1)
+        # Sums of many numbers need at least single precision.
+        precise = all_outputs.to(torch.promote_types(all_outputs.dtype, torch.float32))
+        mask = chosen != self.assembler.padding
+        return Evaluated(self.metric(precise, self.y[chosen], mask), all_outputs)
 
-    def _outputs(self, batch: PaddedBatch, counter: Tensor) -> Tensor:
-        wanted = self.model.colorings_wanted(training=self.model.training)
-        colorings = hashed_colorings(batch, wanted, self.seeds, counter) if wanted else None
-        return self.model.classify(batch, colorings)
+    def _outputs(self, batch: FixedBatch, counter: Tensor) -> Tensor:
+        k = self.network.num_colorings_for(training=self.network.training)
+        colorings = self.sampler.sample(batch, k, self.seeds, counter) if k else None
+        return self.network.forward_batch(batch, colorings)
 
-    def _errors(self, outputs: Tensor, targets: Tensor) -> Tensor:
-        if self.recipe.loss == "cross-entropy":
-            return functional.cross_entropy(outputs.transpose(1, 2), targets, reduction="none")
-        return (outputs[:, :, 0] - targets).square()
-
-    def _scores(self, outputs: Tensor, targets: Tensor) -> Tensor:
-        if self.recipe.loss == "cross-entropy":
-            right = (outputs.argmax(2) == targets).to(outputs.dtype)
-            return torch.where(outputs.isfinite().all(2), right, torch.nan)
-        return (outputs[:, :, 0] - targets).square()
+    def _cost_of_graph(self, *, training: bool) -> float:
+        k = self.network.num_colorings_for(training=training)
+        colorings = self.sampler.num_colorings(k) if k else 0
+        largest = self.assembler.max_graph_nodes
+        return self.network.cost_of_graph(self.mean_nodes, largest, colorings)
 
     def _order(self, epoch: int) -> Tensor:
-        """Each member's graphs shuffled from its seed, the last batch filled up with padding."""
+        """Shuffle the graphs of each member by its seed, and pad the last batch."""
         counter = torch.full((), -1 - epoch, device=self.device)
         keys = hashed_integers(self.seeds, counter, 1, self.train_graphs.shape[1])[0]
         keys = (keys & (2**62 - 1)).masked_fill(self.train_graphs == self.assembler.padding, 2**62)
         order = self.train_graphs.gather(1, torch.argsort(keys, dim=1))
-        room = self.steps * self.recipe.batch_size
-        missing = max(0, room - order.shape[1])
-        return functional.pad(order, (0, missing), value=self.assembler.padding)[:, :room]
+        length = self.steps * self.recipe.batch_size
+        missing = max(0, length - order.shape[1])
+        return functional.pad(order, (0, missing), value=self.assembler.padding)[:, :length]
 
-    def _largest_room(self) -> int:
-        """Nodes of the largest batch of the whole training: fixed shapes need to know."""
+    def _largest_capacity(self) -> Capacity:
+        """Capacity for the largest batch of the whole training, for fixed shapes on a GPU."""
         if self.device.type != "cuda":
-            return 0
-        largest = torch.zeros((), dtype=torch.int64, device=self.device)
+            return Capacity(0, 0)
+        largest = torch.zeros(2, dtype=torch.int64, device=self.device)
+        counts = torch.stack([self.assembler.node_count, self.assembler.edge_count])
         for epoch in range(self.recipe.epochs):
+            # [members, steps, batch_size]
             batches = self._order(epoch).view(self.num_members, self.steps, -1)
-            nodes = self.assembler.node_count[batches].sum(2).max()
-            largest = torch.maximum(largest, nodes)
-        return -(-int(largest) // 32) * 32
+            largest = torch.maximum(largest, counts[:, batches].sum(3).flatten(1).amax(1))
+        return Capacity(*largest.tolist()).rounded_up(32)
 
     def _padded(self, sets: list[Tensor]) -> Tensor:
-        most = max(numbers.numel() for numbers in sets)
+        length = max(numbers.numel() for numbers in sets)
         padding = self.assembler.padding
-        rows = [functional.pad(row, (0, most - row.numel()), value=padding) for row in sets]
+        rows = [functional.pad(row, (0, length - row.numel()), value=padding) for row in sets]
         return torch.stack(rows).to(self.device)
 
-    def _parts(self, sets: list[Tensor]) -> list[tuple[Tensor, int]]:
-        """Graphs to evaluate, and the room they need, in parts that fit in memory."""
-        graphs = self._padded(sets)
+    def _parts(self, graphs: Tensor) -> list[EvaluationPart]:
+        """Split graphs `[members, graphs]` into parts that fit in memory."""
         if graphs.shape[1] == 0:
             return []
-        # Independent of the other members: colorings depend on a part's number and places in it.
-        rows = self.model.rows_of_graph(self.mean_nodes, training=False)
-        at_once = max(1, int(EVALUATED_ROWS / rows))
+        # The size must not depend on the number of members, because colorings are hashed from the
+        # number of the part and the position in it.
+        at_once = max(1, int(MAX_EVALUATED_ROWS / self._cost_of_graph(training=False)))
         return [
-            (part.contiguous(), self.assembler.room_for(part))
+            EvaluationPart(part.contiguous(), self.assembler.capacity_for(part))
             for part in graphs.split(at_once, dim=1)
         ]
 
 
 def num_steps(split: Split, batch_size: int) -> int:
-    """Steps of an epoch. A last batch of one graph is left out: it has no batch statistics."""
+    """Number of steps of an epoch, without a last batch of one graph (no batch statistics)."""
     full, rest = divmod(split.train.numel(), batch_size)
     return full + (rest > 1)
 
 
-def _signed(seed: int) -> int:
+def _as_signed(seed: int) -> int:
+    """Convert an unsigned seed of 64 bits to int64."""
     return (seed + 2**63) % 2**64 - 2**63

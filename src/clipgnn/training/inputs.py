@@ -1,4 +1,4 @@
-"""What `train` and `fit` are called with: types checked before any work begins."""
+"""Validation of the arguments of `train` and `fit_kernel`."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -7,43 +7,35 @@ import numpy as np
 import torch
 
 from clipgnn.errors import InvalidGraphError, InvalidParameterError, shown
-from clipgnn.graphs.packed import PackedGraphs
+from clipgnn.graphs.packed import check_graph_set
 from clipgnn.graphs.seeds import check_seed
+from clipgnn.nn.network import Network
+from clipgnn.parameters import Recipe
 from clipgnn.training.models import ModelSpec
-from clipgnn.training.recipe import Recipe
 
 
 def check_task(graphs: Any, model: Any) -> None:
-    """Check that there are graphs with values, and a model specification.
+    """Check that graphs are a data set with values and targets, and that a model is one.
 
     Raises:
         InvalidGraphError: if `graphs` is not a data set.
-        InvalidParameterError: if `model` is not a specification, or a graph has several targets.
+        InvalidParameterError: if `model` is not a model, or the graphs have no targets.
     """
-    if not isinstance(graphs, PackedGraphs):
-        raise InvalidGraphError(
-            f"graphs must be a PackedGraphs. Got {type(graphs).__name__}. Use "
-            "PackedGraphs.from_data_list for a list of PyG's Data."
-        )
+    check_graph_set(graphs)
     if graphs.x.is_meta:
         raise InvalidGraphError(
-            "graphs must hold values. Got graphs on the meta device. Use the graphs they were "
-            "made from."
+            "graphs must have values. Got graphs on the meta device. Use the CPU or a GPU."
         )
-    if not isinstance(model, ModelSpec):
+    if not isinstance(model, ModelSpec | Network):
         example = f"ModelSpec({model!r})" if isinstance(model, str) else "ModelSpec('clip')"
         raise InvalidParameterError(
-            f"model must be a ModelSpec. Got {type(model).__name__}. Use {example}."
+            f"model must be a ModelSpec or a network. Got {type(model).__name__}. Use {example}."
         )
-    if graphs.y.dim() != 1:
-        raise InvalidParameterError(
-            f"y must have one target for each graph. Got {graphs.y.shape[1]} targets. Train on one "
-            "of them: dataclasses.replace(graphs, y=graphs.y[:, 0])."
-        )
+    _ = graphs.targets  # raises an error if there are none
 
 
 def check_recipe(recipe: Any) -> None:
-    """Check the type; a recipe checks its values itself.
+    """Check the type of a recipe. Its constructor checks the values.
 
     Raises:
         InvalidParameterError: if it is not a recipe.
@@ -55,10 +47,10 @@ def check_recipe(recipe: Any) -> None:
 
 
 def check_seeds(seeds: Any, num_splits: int) -> list[int]:
-    """Return a seed for each split.
+    """Return the seeds as a list, one for each split.
 
     Raises:
-        InvalidParameterError: if there are more or fewer, or one is not a seed.
+        InvalidParameterError: if the number of seeds is not that of the splits, or one is invalid.
     """
     if isinstance(seeds, np.ndarray) and seeds.ndim == 1:
         seeds = seeds.tolist()
@@ -68,13 +60,13 @@ def check_seeds(seeds: Any, num_splits: int) -> list[int]:
         )
     if len(seeds) != num_splits:
         raise InvalidParameterError(
-            f"There must be a seed for each split. Got {num_splits} splits, {len(seeds)} seeds."
+            f"There must be a seed for each split. Got {len(seeds)} seeds for {num_splits} splits."
         )
     return [check_seed(seed, name=f"Seed {number}") for number, seed in enumerate(seeds)]
 
 
 def device_named(device: str | torch.device) -> torch.device:
-    """Return the device, if training can run there.
+    """Return a device on which training can run.
 
     Raises:
         InvalidParameterError: if it is neither the CPU nor a GPU that torch can use.
@@ -89,7 +81,7 @@ def device_named(device: str | torch.device) -> torch.device:
         raise InvalidParameterError(f'device must be "cpu" or "cuda". Got {shown(device)}.')
     if found.type == "cuda" and not torch.cuda.is_available():
         raise InvalidParameterError(
-            f"device must be one that torch can use here. Got {str(found)!r}, and no GPU is "
-            'available. Use device="cpu".'
+            f"device must be available. Got {str(found)!r}, but torch finds no GPU. Use "
+            'device="cpu".'
         )
     return found

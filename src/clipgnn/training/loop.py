@@ -1,179 +1,240 @@
-"""The training loop: one for every model, on any device."""
+"""The training loop for all networks and devices."""
 
-import math
 import time
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass
+from typing import Any, Protocol, runtime_checkable
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
-from clipgnn.errors import InvalidParameterError
+from clipgnn.errors import InvalidParameterError, shown
 from clipgnn.graphs.packed import PackedGraphs
-from clipgnn.training.engine import Engine, num_steps
+from clipgnn.nn.network import Network
+from clipgnn.parameters import Recipe
+from clipgnn.training.best import BestEpoch
+from clipgnn.training.engine import Engine, Evaluated, num_steps
+from clipgnn.training.history import History, finite_curves
 from clipgnn.training.inputs import check_recipe, check_seeds, check_task, device_named
-from clipgnn.training.models import ModelSpec
-from clipgnn.training.recipe import History, Recipe
+from clipgnn.training.losses import check_targets
+from clipgnn.training.metrics import check_defined, check_known
+from clipgnn.training.models import ModelSpec, copies, new_members
 from clipgnn.training.splits import Split, check_splits
+from clipgnn.training.trained import TrainedModel, TrainedModels, split_members, task_of
 
-Progress = Callable[[int], None]
-"""Called with the number of member-epochs that have ended since the last call."""
+
+@dataclass(frozen=True, eq=False)
+class Epoch:
+    """Metrics of the members that train together, after an epoch.
+
+    The values are on the device of the training. Reading them on a GPU waits for the epoch.
+
+    Attributes:
+        number: the epoch, from 1.
+        members: indices of the members in the splits of `train`, including members that have
+            stopped before the others.
+        train_loss: mean training loss of each member.
+        test_score: test score of each member.
+        validation_score: validation score of each member; None if no member has validation graphs.
+    """
+
+    number: int
+    members: Sequence[int]
+    train_loss: Tensor
+    test_score: Tensor
+    validation_score: Tensor | None
+
+
+Callback = Callable[[Epoch], None]
+"""A function that is called after every epoch. An exception, such as `optuna.TrialPruned`, ends the
+training."""
 
 
 def train(
     graphs: PackedGraphs,
-    model: ModelSpec,
+    model: ModelSpec | Network,
     recipe: Recipe,
     splits: Sequence[Split],
-    seeds: Sequence[int],
+    seeds: Sequence[int] | NDArray[np.integer[Any]],
     device: str | torch.device = "cpu",
     *,
     together: bool | None = None,
     deterministic: bool = False,
     allow_overlap: bool = False,
-    progress: Progress | None = None,
-) -> list[History]:
-    """Train a member for each split and seed, and test it after every epoch.
+    callback: Callback | None = None,
+) -> TrainedModels:
+    """Train a model for each split and seed, and test it after every epoch.
 
-    Members train together, as one computation, or one after the other. On a GPU together is
-    faster, and a step is recorded once and replayed. On the CPU it is for small networks, and not
-    for CLIP with many colorings (`clipgnn bench --together`): use a process for each instead.
+    Models train together, as members of one network, or one after the other. On a GPU training
+    together is faster, and a step is recorded once and replayed. On the CPU it is faster for small
+    networks only, and not for CLIP with many colorings (`clipgnn bench --together`); use several
+    processes instead.
 
     Args:
-        graphs: undirected graphs. Float attributes and targets are converted to torch's default
-            dtype, in which the network is built.
-        model: the model and its parameters.
-        recipe: how to train.
-        splits: the graphs of each member.
-        seeds: the seed of each member, for its weights, its batches and its colorings.
+        graphs: the data set. Float attributes and targets are converted to torch's default dtype,
+            in which networks are built; for a given network, to its dtype.
+        model: the model and its parameters, with weights drawn from the seeds; or a network, whose
+            training continues: every model starts with its weights.
+        recipe: the training recipe.
+        splits: the graphs of each model.
+        seeds: the seed of each model, for its weights, its batches and its colorings.
         device: "cpu" or "cuda".
-        together: whether members train together; by default on a GPU.
-        deterministic: on a GPU, repeat results to the last bit, at a cost in time.
-        allow_overlap: whether a graph may be in several parts of a split, such as training and
+        together: whether models train together; by default on a GPU.
+        deterministic: whether results on a GPU are bit-identical in every run, which is slower.
+        allow_overlap: whether a graph can be in several parts of a split, such as training and
             test.
-        progress: see `Progress`.
+        callback: called with the metrics of every epoch.
 
     Returns:
-        One history for each member. It does not depend on the other members, except for rounding.
-        With the same seeds it is the same to the last bit on one CPU type with one number of
-        threads (`torch.set_num_threads`): sums are split by threads. A member whose loss or score
-        is no longer finite has `History.diverged` set; the others are not affected.
+        A trained model for each split, independent of the others except for rounding. With the same
+        seeds, results on a CPU are bit-identical for the same type of CPU and number of threads
+        (`torch.set_num_threads`), which changes the order of summation. If the loss or score of a
+        model is not finite, its `history.diverged` is set; other models are not affected.
 
     Raises:
-        InvalidGraphError: if `graphs` is not a data set, or one that cannot be trained on.
-        InvalidParameterError: if a split names graphs that are not there, twice, or in several
-            parts; if splits and seeds do not match; or if the model cannot be built.
+        InvalidGraphError: if `graphs` is not a data set, or the model cannot read it.
+        InvalidParameterError: if a split has indices out of range, duplicates, or graphs in several
+            parts; if splits and seeds, or loss and targets, do not match; or if the model has an
+            invalid parameter.
     """
     check_task(graphs, model)
     check_recipe(recipe)
     check_splits(splits, len(graphs), allow_overlap=allow_overlap)
     seeds = check_seeds(seeds, len(splits))
-    for number, split in enumerate(splits):
-        if num_steps(split, recipe.batch_size) == 0:
-            raise InvalidParameterError(
-                f"Split {number}: train must name at least two graphs, since one graph has no "
-                f"batch statistics. Got {split.train.numel()}."
-            )
+    _check_trainable(graphs, recipe, splits)
+    if callback is not None and not callable(callback):
+        raise InvalidParameterError(
+            f"callback must be a function of an Epoch, or None. Got {shown(callback)}."
+        )
     device = device_named(device)
-    graphs = graphs.with_floats(torch.get_default_dtype())
+    given = model if isinstance(model, Network) else None
+    dtype = torch.get_default_dtype() if given is None else next(given.parameters()).dtype
+    graphs = graphs.with_floats(dtype)
     if together is None:
         together = device.type == "cuda"
     groups: dict[int, list[int]] = defaultdict(list)
-    for member, split in enumerate(splits):
-        key = num_steps(split, recipe.batch_size) if together else member
-        groups[key].append(member)
-    histories: dict[int, History] = {}
-    for chosen in groups.values():
-        own = [splits[i] for i in chosen], [seeds[i] for i in chosen]
-        engine = Engine(graphs, model, recipe, *own, device)
-        trained = train_together(engine, deterministic=deterministic, progress=progress)
-        histories.update(zip(chosen, trained, strict=True))
-    return [histories[member] for member in range(len(splits))]
+    for position, split in enumerate(splits):
+        key = num_steps(split, recipe.batch_size) if together else position
+        groups[key].append(position)
+    trained: dict[int, TrainedModel] = {}
+    for positions in groups.values():
+        own_seeds = [seeds[position] for position in positions]
+        if isinstance(model, ModelSpec):
+            network = new_members(model, graphs, recipe, own_seeds)
+        else:
+            network = copies(model, graphs, recipe, own_seeds)
+        own_splits = [splits[position] for position in positions]
+        engine = Engine(graphs, network, recipe, own_splits, own_seeds, device)
+        models = train_members(engine, positions, deterministic=deterministic, callback=callback)
+        trained.update(zip(positions, models, strict=True))
+    return TrainedModels([trained[position] for position in range(len(splits))])
 
 
-def train_together(
-    engine: Engine, *, deterministic: bool = False, progress: Progress | None = None
-) -> list[History]:
+def _check_trainable(graphs: PackedGraphs, recipe: Recipe, splits: Sequence[Split]) -> None:
+    check_targets(recipe, graphs)
+    for number, split in enumerate(splits):
+        if num_steps(split, recipe.batch_size) == 0:
+            raise InvalidParameterError(
+                f"Split {number}: train must have at least two graphs, because one graph has no "
+                f"batch statistics. Got {split.train.numel()}."
+            )
+        targets = graphs.targets
+        check_known(targets[split.train.to(graphs.device)], f"Split {number}: train")
+        for part in ("test", "validation"):
+            chosen = getattr(split, part).to(graphs.device)
+            check_defined(recipe.score, targets[chosen], f"Split {number}: {part}")
+
+
+@runtime_checkable
+class Program(Protocol):
+    """Epochs of an engine: executed step by step, or replayed on a GPU."""
+
+    compile_seconds: float
+
+    def epoch(self) -> None:
+        """Train for an epoch."""
+
+    def test(self) -> Evaluated:
+        """Compute scores on the test graphs. The next call overwrites the tensors."""
+
+    def validate(self) -> Evaluated:
+        """Compute scores on the validation graphs. The next call overwrites the tensors."""
+
+
+def train_members(
+    engine: Engine,
+    positions: Sequence[int],
+    *,
+    deterministic: bool = False,
+    callback: Callback | None = None,
+) -> list[TrainedModel]:
     """Train the members of an engine; see `train`."""
     recipe = engine.recipe
-    if engine.device.type == "cuda":
-        from clipgnn.training.capture import Captured
-
-        program: Captured | Eager = Captured(engine, deterministic=deterministic)
-    else:
-        program = Eager(engine)
+    program = _program(engine, deterministic=deterministic)
     start = time.perf_counter()
     losses, tests, validations = [], [], []
-    stopping = _Stopping(recipe.patience, engine.num_members)
+    best = BestEpoch(engine.num_members, recipe.patience, engine.device)
+    diverged = torch.zeros(engine.num_members, dtype=torch.bool, device=engine.device)
+    outputs: Tensor  # for the test graphs, after the last epoch of each member
     for epoch in range(recipe.epochs):
         engine.set_rate(epoch)
         engine.shuffle(epoch)
         program.epoch()
         losses.append(engine.train_loss().clone())
-        tests.append(program.test().clone())
+        tested = program.test()
+        tests.append(tested.scores.clone())
         if engine.validation_parts:
-            validations.append(program.validate().clone())
-        if progress is not None:
-            progress(engine.num_members)
-        # A GPU would have to wait for the check; there all epochs are trained.
+            validations.append(program.validate().scores.clone())
+        if callback is not None:
+            validation = validations[-1] if validations else None
+            callback(Epoch(epoch + 1, positions, losses[-1], tests[-1], validation))
+        active = (best.stopped_after == 0)[:, None, None]
+        outputs = torch.where(active, tested.outputs, outputs if epoch else 0)
+        state = {"test outputs": tested.outputs} if validations else {}
+        if recipe.patience is not None:
+            state |= engine.network.state_dict()
+        # A member that has diverged keeps its best epoch before, even if it recovers.
+        for scores in (losses[-1], tests[-1]):
+            diverged = diverged | ~scores.isfinite()
+        monitored = _monitored(losses, validations, engine).masked_fill(diverged, torch.nan)
+        stopped = best.update(monitored, state)
+        # Not on a GPU, because the check waits for the device.
         if engine.device.type == "cpu" and not (losses[-1].isfinite() & tests[-1].isfinite()).any():
             break
-        if recipe.patience is not None and stopping.all_done(
-            _monitored(losses, validations, engine)
-        ):
+        if recipe.patience is not None and bool(stopped.all()):
             break
-    curves = [_on_host(curve) for curve in (losses, tests, validations)]
+    if recipe.patience is not None:
+        restored = {name: best.kept(name) for name in engine.network.state_dict()}
+        engine.network.load_state_dict(restored)
+    if engine.device.type == "cuda":
+        torch.cuda.synchronize(engine.device)
     seconds = time.perf_counter() - start
-    histories = [
-        History(
-            train_loss=loss,
-            test_score=test,
-            validation_score=validation if has_validation else [],
-            seconds=seconds,
-            compile_seconds=program.compile_seconds,
-        )
-        for loss, test, validation, has_validation in zip(
-            *(_by_member(curve, stopping, engine.num_members) for curve in curves),
-            engine.has_validation.tolist(),
-            strict=True,
-        )
-    ]
-    return [ended_where_diverged(history, recipe) for history in histories]
-
-
-def ended_where_diverged(history: History, recipe: Recipe) -> History:
-    """The finite epochs of a history, and where it diverged if there are others."""
-    curves = (history.train_loss, history.test_score, history.validation_score)
-    finite = [next((i for i, v in enumerate(c) if not math.isfinite(v)), len(c)) for c in curves]
-    epoch = min(finite[0], finite[1], finite[2] if history.validation_score else finite[1])
-    if epoch == len(history.train_loss):
-        return history
-    return replace(
-        history,
-        train_loss=history.train_loss[:epoch],
-        test_score=history.test_score[:epoch],
-        validation_score=history.validation_score[:epoch],
-        diverged=f"diverged in epoch {epoch + 1}, learning rate {recipe.rate(epoch):g}",
+    histories = _histories(
+        engine, best, losses, tests, validations, seconds, program.compile_seconds
     )
+    counts = (engine.test_graphs != engine.assembler.padding).sum(1).tolist()
+    last = [rows[:count].clone() for rows, count in zip(outputs, counts, strict=True)]
+    chosen: list[Tensor | None] = [None] * engine.num_members
+    if validations:
+        kept = zip(best.kept("test outputs"), counts, engine.has_validation.tolist(), strict=True)
+        chosen = [rows[:count].clone() if has else None for rows, count, has in kept]
+    task = task_of(recipe, engine.y)
+    return split_members(engine.network, histories, recipe, task, last, chosen)
 
 
-def _on_host(curve: list[Tensor]) -> Tensor:
-    """`[epochs, members]`."""
-    return torch.stack(curve).cpu() if curve else torch.empty(0)
+def _program(engine: Engine, *, deterministic: bool) -> Program:
+    if engine.device.type == "cuda":
+        from clipgnn.training.capture import Captured
 
-
-def _by_member(curve: Tensor, stopping: "_Stopping", num_members: int) -> list[list[float]]:
-    if curve.numel() == 0:
-        return [[] for _ in range(num_members)]
-    return [
-        curve[: stopping.length(member, curve.shape[0]), member].tolist()
-        for member in range(num_members)
-    ]
+        return Captured(engine, deterministic=deterministic)
+    return Eager(engine)
 
 
 class Eager:
-    """Steps one by one, as they are written."""
+    """Program that executes steps and evaluations one after the other."""
 
     compile_seconds = 0.0
 
@@ -181,53 +242,56 @@ class Eager:
         self.engine = engine
 
     def epoch(self) -> None:
-        """All steps of an epoch."""
-        self.engine.model.train()
+        """Train for an epoch."""
+        self.engine.network.train()
         for _ in range(self.engine.steps):
             self.engine.step(self.engine.loss())
 
-    def test(self) -> Tensor:
-        """Scores on the test graphs."""
-        self.engine.model.eval()
-        return self.engine.score(self.engine.test_parts)
+    def test(self) -> Evaluated:
+        """Compute scores on the test graphs."""
+        self.engine.network.eval()
+        return self.engine.evaluate(self.engine.test_parts)
 
-    def validate(self) -> Tensor:
-        """Scores on the validation graphs."""
-        self.engine.model.eval()
-        return self.engine.score(self.engine.validation_parts)
-
-
-class _Stopping:
-    """Early stopping of each member by itself: its history ends where it would have stopped."""
-
-    def __init__(self, patience: int | None, num_members: int) -> None:
-        self.patience = float("inf") if patience is None else patience
-        self.best = [float("inf")] * num_members
-        self.best_epoch = [0] * num_members
-        self.ended: list[int | None] = [None] * num_members
-        self.epochs = 0
-
-    def all_done(self, values: list[float]) -> bool:
-        """Take the values of an epoch, lower is better; has every member stopped?"""
-        self.epochs += 1
-        for member, value in enumerate(values):
-            if self.ended[member] is not None:
-                continue
-            if value < self.best[member]:
-                self.best[member], self.best_epoch[member] = value, self.epochs
-            elif self.epochs - self.best_epoch[member] >= self.patience:
-                self.ended[member] = self.epochs
-        return all(epoch is not None for epoch in self.ended)
-
-    def length(self, member: int, epochs: int) -> int:
-        """Epochs of a member's history."""
-        return self.ended[member] or epochs
+    def validate(self) -> Evaluated:
+        """Compute scores on the validation graphs."""
+        self.engine.network.eval()
+        return self.engine.evaluate(self.engine.validation_parts)
 
 
-def _monitored(losses: list[Tensor], validations: list[Tensor], engine: Engine) -> list[float]:
-    """What early stopping compares for each member, lower is better: validation score or loss."""
-    values = losses[-1]
+def _monitored(losses: list[Tensor], validations: list[Tensor], engine: Engine) -> Tensor:
+    """Value that determines the best epoch of each member; lower is better."""
+    if not validations:
+        return losses[-1]
+    score = -validations[-1] if engine.recipe.maximize else validations[-1]
+    return torch.where(engine.has_validation, score, losses[-1])
+
+
+def _histories(
+    engine: Engine,
+    best: BestEpoch,
+    losses: list[Tensor],
+    tests: list[Tensor],
+    validations: list[Tensor],
+    seconds: float,
+    compile_seconds: float,
+) -> list[History]:
+    """Create the history of each member, up to the epoch after which it stopped."""
+    # [epochs, members]
+    loss, test = (torch.stack(curve).double().cpu().numpy() for curve in (losses, tests))
+    validation = np.empty((0, 1))
     if validations:
-        score = validations[-1] if engine.recipe.loss == "squared-error" else -validations[-1]
-        values = torch.where(engine.has_validation, score, values)
-    return values.tolist()
+        validation = torch.stack(validations).double().cpu().numpy()
+    has_validation = engine.has_validation.tolist()
+    stopped_after, best_epoch = best.stopped_after.tolist(), best.best_epoch.tolist()
+    histories = []
+    for member in range(engine.num_members):
+        epochs = stopped_after[member] or len(losses)
+        curves = finite_curves(
+            loss[:epochs, member],
+            test[:epochs, member],
+            validation[:epochs, member] if has_validation[member] else validation[:0, 0],
+            engine.recipe,
+        )
+        history = History(curves, best_epoch[member] or None, seconds, compile_seconds)
+        histories.append(history)
+    return histories

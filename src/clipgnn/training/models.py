@@ -1,172 +1,116 @@
-"""From a model's name and parameters to members that can be trained."""
+"""Construction of the members to train, from a specification or from a network."""
 
-import inspect
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import torch
-from torch import Tensor
 
-from clipgnn.baselines.dcnn import DCNN
-from clipgnn.baselines.dgcnn import DGCNN
-from clipgnn.baselines.gin import GIN
-from clipgnn.baselines.patchy_san import PatchySAN
-from clipgnn.baselines.ring_gnn import RingGNN
-from clipgnn.baselines.rp_gin import RPGIN
-from clipgnn.coloring.codes import ColorCode
-from clipgnn.coloring.groups import Partition, color_groups
+from clipgnn.coloring.schemes import Scheme
 from clipgnn.errors import InvalidParameterError, shown, suggestion
 from clipgnn.graphs.packed import PackedGraphs
-from clipgnn.nn.clip import CLIP
-from clipgnn.nn.config import CLIPConfig
-from clipgnn.nn.dropout import Dropout
-from clipgnn.nn.members import Drawn, Members
+from clipgnn.nn.network import Network
+from clipgnn.parameters import MODELS, Recipe
 
-Parameter = int | float | str | bool | None
+Parameter = int | float | str | bool | Scheme | None
 
 
 @dataclass(frozen=True)
 class ModelSpec:
-    """A model by name, with the parameters that are not given by the data.
+    """Name and parameters of a model, without parameters that are computed from the data.
 
     Attributes:
-        name: such as "clip".
-        parameters: such as `{"num_colorings": 16, "hidden_channels": 32}`.
+        name: name of the model, such as "clip".
+        parameters: parameters, such as `{"num_colorings": 16, "hidden_channels": 32}`; the coloring
+            can be a `Scheme`.
     """
 
     name: str
     parameters: Mapping[str, Parameter] = field(default_factory=dict)
 
 
-def groups_of(graphs: PackedGraphs) -> Tensor:
-    """The groups of identical attributes of a whole data set: what colors must tell apart."""
-    return color_groups(graphs.x, graphs.graph_of_node)
-
-
-def one_group(graphs: PackedGraphs) -> Tensor:
-    """All nodes of a graph are told apart, whatever their attributes: a coloring permutes them."""
-    return torch.zeros_like(graphs.graph_of_node)
-
-
-Builder = Callable[[Mapping[str, Any], PackedGraphs, Tensor, int, int], Members]
-
-
-@dataclass(frozen=True)
-class Network:
-    """How a network is built.
-
-    Attributes:
-        build: from parameters, data set, groups, channels of the output and number of members.
-        parameters: the parameters one may choose.
-        groups: for each node the group inside which colors must differ.
-    """
-
-    build: Builder
-    parameters: tuple[str, ...]
-    groups: Callable[[PackedGraphs], Tensor] = groups_of
-
-
-def network_of(spec: ModelSpec) -> Network:
-    """The network of this name, its parameters known to exist.
+def check_model(name: str, *, trained: bool) -> None:
+    """Check that a name is that of a network (trained) or of a kernel (not trained).
 
     Raises:
-        InvalidParameterError: if there is no such model or parameter.
+        InvalidParameterError: if it is not.
     """
-    check_known("There is no model", spec.name, NETWORKS)
-    network = NETWORKS[spec.name]
-    for key in spec.parameters:
-        check_known(f"The model {spec.name!r} has no parameter", key, network.parameters)
-    return network
-
-
-def build_members(
-    spec: ModelSpec, graphs: PackedGraphs, groups: Tensor, out_channels: int, seeds: Sequence[int]
-) -> Members:
-    """Members of a model with weights drawn from their seeds, on the CPU.
-
-    Raises:
-        InvalidParameterError: if there is no such model or parameter.
-    """
-    network = network_of(spec)
-    with torch.random.fork_rng([]):  # what a constructor draws is drawn again
-        model = network.build(spec.parameters, graphs, groups, out_channels, len(seeds))
-    generators = [torch.Generator().manual_seed(seed) for seed in seeds]
-    drawn = [module for module in model.modules() if isinstance(module, Drawn)]
-    with torch.no_grad():
-        # Dropout comes last, so that weights are the same with it and without.
-        for module in sorted(drawn, key=lambda module: isinstance(module, Dropout)):
-            module.reset_parameters(generators)
-    return model
-
-
-def check_known(complaint: str, name: str, known: Iterable[str]) -> None:
-    """Raise an error that names what is known and the closest of it."""
-    known = tuple(known)
-    if name not in known:
+    known = [own for own, model in MODELS.items() if model.trained == trained]
+    if not isinstance(name, str) or name not in known:
+        kind, function = ("network", "fit_kernel") if trained else ("kernel", "train")
+        other = isinstance(name, str) and name in MODELS
+        fix = f" Use {function} for it." if other else suggestion(name, known)
         raise InvalidParameterError(
-            f"{complaint} {shown(name)}; there are {', '.join(known)}.{suggestion(name, known)}"
+            f"The {kind} must be one of {', '.join(known)}. Got {shown(name)}.{fix}"
         )
 
 
-def _build_clip(
-    parameters: Mapping[str, Any],
-    graphs: PackedGraphs,
-    groups: Tensor,
-    out_channels: int,
-    num_members: int,
-) -> CLIP:
-    largest = int(Partition.of(groups, graphs.graph_of_node, len(graphs)).sizes.max())
-    config = CLIPConfig.from_dict(
-        {
-            "num_colors": largest,
-            **parameters,
-            "in_channels": graphs.in_channels,
-            "out_channels": out_channels,
-            "num_members": num_members,
-        }
-    )
-    if config.num_colorings:
-        ColorCode(config.color_code, config.num_colors).check(largest)
-    return CLIP.from_config(config)
+def output_channels(graphs: PackedGraphs, recipe: Recipe) -> int:
+    """Number of output channels for the loss: one for each class, or one for each target."""
+    by_class = not graphs.targets.is_floating_point()
+    if isinstance(recipe.loss, str):
+        by_class = recipe.loss == "cross-entropy"
+    return graphs.num_classes if by_class else graphs.num_targets
 
 
-def _baseline(
-    model: type[Members], groups: Callable[[PackedGraphs], Tensor] = groups_of
+def new_members(
+    spec: ModelSpec, graphs: PackedGraphs, recipe: Recipe, seeds: Sequence[int]
 ) -> Network:
-    """A network whose constructor takes the data set, the channels of the output, and keywords."""
+    """Build a network with a member for each seed, with weights drawn from the seed on the CPU.
 
-    def build(
-        parameters: Mapping[str, Any],
-        graphs: PackedGraphs,
-        groups: Tensor,
-        out_channels: int,
-        num_members: int,
-    ) -> Members:
-        return model(graphs, out_channels, num_members=num_members, **parameters)
+    Raises:
+        InvalidParameterError: if there is no such model or parameter.
+        InvalidGraphError: if the model cannot read the graphs.
+    """
+    check_model(spec.name, trained=True)
+    build: type[Network] = MODELS[spec.name].load()
+    if not isinstance(spec.parameters, Mapping):
+        raise InvalidParameterError(
+            "The parameters of a ModelSpec must be a dictionary, such as {'num_layers': 3}. Got "
+            f"{shown(spec.parameters)}."
+        )
+    sizes = ("in_channels", "out_channels", "num_members")
+    build.schema.check_names(
+        spec.parameters, [name for name in build.schema.names() if name not in sizes]
+    )
+    with torch.random.fork_rng([]):  # the constructor draws weights that are replaced
+        network = build.from_graphs(
+            graphs,
+            out_channels=output_channels(graphs, recipe),
+            num_members=len(seeds),
+            **spec.parameters,
+        )
+    network.reset_parameters([torch.Generator().manual_seed(seed) for seed in seeds])
+    return network
 
-    signature = inspect.signature(model).parameters.values()
-    chosen = [item.name for item in signature if item.kind is item.KEYWORD_ONLY]
-    chosen.remove("num_members")
-    return Network(build, tuple(chosen), groups)
 
+def copies(network: Network, graphs: PackedGraphs, recipe: Recipe, seeds: Sequence[int]) -> Network:
+    """Build a network with a member for each seed, all with the weights of one network.
 
-_NOT_TO_CHOOSE = (
-    *("in_channels", "out_channels", "num_members", "edge_channels", "graph_channels"),
-    *("directed", "colorings_at_once"),
-)
-"""Parameters of CLIP that the data and the training decide."""
-
-NETWORKS: Mapping[str, Network] = {
-    "clip": Network(
-        _build_clip,
-        tuple(item.name for item in fields(CLIPConfig) if item.name not in _NOT_TO_CHOOSE),
-    ),
-    "gin": _baseline(GIN),
-    "rp-gin": _baseline(RPGIN, one_group),
-    "dgcnn": _baseline(DGCNN),
-    "patchy-san": _baseline(PatchySAN),
-    "dcnn": _baseline(DCNN),
-    "ring-gnn": _baseline(RingGNN),
-}
-"""Networks by name."""
+    Raises:
+        InvalidParameterError: if the network has several members, or does not match the targets.
+        InvalidGraphError: if the network cannot read the graphs.
+    """
+    network.check_graphs(graphs)
+    config = network.config
+    wanted = {
+        "in_channels": graphs.in_channels,
+        "out_channels": output_channels(graphs, recipe),
+        "num_members": 1,
+    }
+    for name, value in wanted.items():
+        if getattr(config, name) != value:
+            raise InvalidParameterError(
+                f"The network must have {name}={value} for these graphs and this recipe. Got "
+                f"{name}={getattr(config, name)}."
+            )
+    with torch.random.fork_rng([]):
+        members = type(network).from_config(replace(config, num_members=len(seeds)))
+    members.scheme = network.scheme
+    # This draws the seeds of dropout. The weights are replaced.
+    members.reset_parameters([torch.Generator().manual_seed(seed) for seed in seeds])
+    state = {
+        name: value.detach().repeat(len(seeds), *[1] * (value.dim() - 1))
+        for name, value in network.state_dict().items()
+    }
+    members.to(next(network.parameters()).dtype).load_state_dict(state)
+    return members

@@ -25,7 +25,7 @@ from tests.faults.campaign.runs import (
 RAY_SHARE = 0.1
 """Part of the kills that Ray gets; it takes long to begin, so it is less than its third."""
 
-MOST_FAILURES = 3
+MAX_FAILURES = 3
 """An executor and experiment that fail more often than this are given up."""
 
 KILLS_A_STORE = 5
@@ -74,7 +74,7 @@ def disturb(
             tally.curves += check(store, right.curves)
         except DisturbedError as error:
             tally.failures.append(f"{store.stem}: {error}")
-            if len(tally.failures) > MOST_FAILURES:
+            if len(tally.failures) > MAX_FAILURES:
                 return
 
 

@@ -10,13 +10,15 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Any
 
 import torch
 from tests.faults.campaign import runs
 from tests.faults.command import experiment, numbers
 from tests.reference.clip_reference import Graphs, Reference, colorings_of
 
-from clipgnn import CLIP, color_groups, load, num_colorings, sample_colorings, save
+from clipgnn import CLIP, load, save
+from clipgnn.coloring import color_groups, num_colorings, sample_colorings
 
 SAMPLES = 60
 """Times that the process is measured at least; once a minute at most."""
@@ -238,10 +240,11 @@ class Soak:
 
     def model_file(self) -> None:
         """A random model, saved and loaded: the same weights and outputs."""
-        parameters = {
+        parameters: dict[str, Any] = {
             "hidden_channels": self.random.randint(1, 32),
             "num_layers": self.random.randint(1, 4),
-            "num_colorings": self.random.choice([0, 1, 5, "all"]),
+            "coloring": self.random.choice(["random", "all"]),
+            "num_colorings": self.random.choice([0, 1, 5]),
             "directed": self.random.random() < 0.5,
             "num_members": self.random.choice([1, 1, 3]),
         }
@@ -278,7 +281,7 @@ class Soak:
     def forward(self) -> None:
         """CLIP on a random graph, against the equations in plain loops."""
         nodes, layers = self.random.randint(1, 5), self.random.randint(1, 2)
-        model = CLIP(2, 3, hidden_channels=4, num_layers=layers, num_colorings="all", num_colors=8)
+        model = CLIP(2, 3, hidden_channels=4, num_layers=layers, coloring="all", num_colors=8)
         model = model.double().eval()
         labels = torch.randint(2, (nodes,))
         edges = (torch.rand(nodes, nodes) < 0.4).nonzero().t()

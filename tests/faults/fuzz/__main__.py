@@ -1,9 +1,9 @@
 """A large run of all fuzz tests: `python -m tests.faults.fuzz --examples 100000 --output FILE`.
 
-One process of pytest for each file of this folder, as many at a time as there are cores. Counts
+One process of pytest for each file of this folder, one at a time for each core. Counts
 go to FILE, as Markdown or, if its name ends in `.json`, as JSON with the defects that were found.
 The seed is printed, and the same seed gives the same inputs. Status 0 means that no defect was
-found, that every test came to its end with at least as many inputs as were asked for, and that
+found, that every test finished with at least the requested number of inputs, and that
 every entry point accepted at least one input, whose result was checked.
 """
 
@@ -25,7 +25,7 @@ from tests.faults.fuzz.oracle import SHARES
 FOLDER = Path(__file__).parent
 ROOT = FOLDER.parents[2]
 NAMES = (
-    *("colorings", "specs", "stores", "forward", "tu_files", "model_files", "graph_lists"),
+    *("colorings", "experiments", "stores", "forward", "tu_files", "model_files", "graph_lists"),
     *("splits", "oracle"),
 )
 """The files of tests, the longest first, so that the last ones fill the gaps."""

@@ -44,8 +44,8 @@ SHARES = {
     "from_data_list": 0.09,
     "train": 0.02,
     "load_tu": 0.09,
-    "read_spec": 0.06,
-    "parse_spec": 0.06,
+    "read_experiment": 0.06,
+    "parse_experiment": 0.06,
     "load, damaged bytes": 0.05,
     "load, damaged metadata": 0.04,
     "experiment report": 0.03,
@@ -114,7 +114,7 @@ def _outcome(call: Callable[[], Result], check: Callable[[Result], None]) -> str
             result = call()
     except ClipGNNError as error:
         if not str(error).strip():
-            raise AssertionError("an error must say something") from error
+            raise AssertionError("an error must have a message") from error
         return "refused"
     check(result)
     return "accepted"

@@ -16,7 +16,7 @@ DTYPES = (
 )
 INTEGERS = (0, 1, 2, 3, 7, -1, -2, 50, 2**31, 2**53 + 1, 2**61, 2**62, 2**63 - 1, -(2**63))
 MEMORY = 2**31
-"""Stands for sizes that some machines have the memory for. A call with as many graphs or colorings
+"""A size for which some machines have the memory. A call with this number of graphs or colorings
 need not be refused, but the tests do not have the memory to make it."""
 FLOATS = (
     *(0.0, -0.0, 1.0, 1.0, 2.5, -1.0, 1e-30, 1e30, 3.4e38, 1e300),

@@ -12,7 +12,7 @@ from tests.faults.fuzz.oracle import budget, judge
 from tests.faults.fuzz.strategies import INTEGERS, almost, asks_for_memory, odd_objects
 from torch import Tensor
 
-from clipgnn import all_colorings, color_groups, num_colorings, sample_colorings
+from clipgnn.coloring import all_colorings, color_groups, num_colorings, sample_colorings
 
 LARGE = (0, 1, 2, 5, 2**31, 2**53 + 1, 2**61, 2**62, 2**63 - 1)
 

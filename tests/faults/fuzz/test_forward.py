@@ -1,4 +1,4 @@
-"""CLIP on tensors that may be anything: refused, or what the equations say, in plain loops."""
+"""CLIP on arbitrary tensors: refused, or equal to the equations in plain loops."""
 
 from dataclasses import replace
 from functools import cache
@@ -13,7 +13,8 @@ from tests.faults.fuzz.strategies import almost, asks_for_memory
 from tests.reference.clip_reference import Graphs, Reference, colorings_of
 from torch import Tensor
 
-from clipgnn import CLIP, sample_colorings
+from clipgnn import CLIP
+from clipgnn.coloring import sample_colorings
 
 CHANNELS, OUT, COLORS = 2, 3, 6
 MODELS: dict[str, dict[str, Any]] = {
@@ -21,7 +22,7 @@ MODELS: dict[str, dict[str, Any]] = {
     "one coloring": {"num_colorings": 1},
     "several": {"num_colorings": 24, "num_layers": 2},
     "in parts": {"num_colorings": 24, "colorings_at_once": 5},
-    "all": {"num_colorings": "all"},
+    "all": {"coloring": "all"},
     "binary": {"num_colorings": 24, "color_code": "binary"},
     "directed": {"num_colorings": 24, "directed": True},
     "edge attributes": {"num_colorings": 24, "edge_channels": 1},
@@ -71,8 +72,11 @@ def calls(draw: st.DrawFn) -> tuple[str, dict[str, Any]]:
     arguments["generator"] = torch.Generator().manual_seed(seed)
     arguments["num_colorings"] = None
     if arguments["colorings"] is None and draw(st.booleans()):
-        valid = [0] if name == "no colors" else [1, 24, 30, "all", np.int64(24)]
+        valid = [0] if name == "no colors" else [1, 24, 30, np.int64(24)]
         arguments["num_colorings"] = draw(st.sampled_from(valid))
+    arguments["coloring"] = None
+    if arguments["colorings"] is None and draw(st.booleans()):
+        arguments["coloring"] = draw(st.sampled_from(["random", "all"]))
     for _ in range(draw(st.sampled_from([0, 0, 1, 1, 1, 2]))):
         argument = draw(st.sampled_from(sorted(arguments)))
         value = draw(almost(arguments[argument]))
@@ -87,19 +91,11 @@ def _array(values: Tensor | None) -> Any:
     return np.asarray(values.detach().tolist(), dtype=np.float64).reshape(tuple(values.shape))
 
 
-def _colorings_wanted(configured: Any, arguments: dict[str, Any]) -> Any:
-    """The number of colorings of a call that was accepted."""
-    given = arguments.get("num_colorings")
-    return configured if given is None else given
-
-
 def is_number_of_colorings(value: Any, *, colors: bool) -> bool:
-    """Can a model that was built with or without colors use this many colorings?"""
-    if isinstance(value, str):
-        return colors and value == "all"
+    """Whether a model that was built with or without colors accepts this number of colorings."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer):
         return False
-    return 1 <= value <= 10_000_000 if colors else value == 0
+    return bool(1 <= value <= 10_000_000 if colors else value == 0)
 
 
 def expected(name: str, arguments: dict[str, Any]) -> list[np.ndarray[Any, Any]] | None:
@@ -112,7 +108,7 @@ def expected(name: str, arguments: dict[str, Any]) -> list[np.ndarray[Any, Any]]
         _array(arguments[key]) for key in ("edge_weight", "edge_attr", "graph_attr")
     )
     graphs = Graphs(
-        x=np.array(x, dtype=np.int64 if labels else np.float64),
+        x=np.array(x, np.int64) if labels else np.array(x, np.float64),
         edges=list(zip(*arguments["edge_index"].tolist(), strict=True)),
         batch=np.array(batch, dtype=np.int64),
         edge_weight=edge_weight,
@@ -121,13 +117,15 @@ def expected(name: str, arguments: dict[str, Any]) -> list[np.ndarray[Any, Any]]
     colorings: Any = None
     if arguments["colorings"] is not None:
         colorings = np.array(arguments["colorings"].tolist(), dtype=np.int64)
-    elif (wanted := _colorings_wanted(config.num_colorings, arguments)) != 0:
+    elif config.num_colorings != 0:
         colorings = "all"
+        wanted = arguments.get("num_colorings") or config.num_colorings
+        scheme = arguments.get("coloring") or config.coloring
         number = [
             sum(1 for _ in colorings_of(graphs.one(graph).x)) if graph in batch else 1
             for graph in range(graphs.num_graphs)
         ]
-        if wanted != "all" and max(number) > wanted:
+        if scheme == "random" and max(number) > wanted:
             return None
     outputs = []
     for member in range(config.num_members):
@@ -164,7 +162,9 @@ def test_forward(case: tuple[str, dict[str, Any]]) -> None:
         assert bool(torch.isfinite(output).all())
         number = arguments["num_colorings"]
         assert number is None or is_number_of_colorings(number, colors=name != "no colors")
-        assert number is None or arguments["colorings"] is None
+        assert arguments["coloring"] in (None, "random", "all")
+        if arguments["colorings"] is not None:
+            assert number is arguments["coloring"] is None
         wanted = expected(name, arguments)
         if wanted is None:
             assert output.shape[-1] == OUT
@@ -181,7 +181,7 @@ def test_forward(case: tuple[str, dict[str, Any]]) -> None:
 @given(
     st.sampled_from(["no colors", "several", "all"]),
     st.one_of(
-        st.sampled_from([0, 1, 24, 10**7, 10**7 + 1, "all", "ALL", np.int32(2), np.uint8(0)]),
+        st.sampled_from([0, 1, 24, 10**7, 10**7 + 1, "all", np.int32(2), np.uint8(0)]),
         st.integers(-2, 2**24),
         almost(None),
     ),
@@ -197,7 +197,7 @@ def test_setting_the_number_of_colorings(name: str, value: Any) -> None:
     def check(_: None) -> None:
         assert is_number_of_colorings(value, colors=colors)
         assert model.num_colorings == value
-        assert type(model.num_colorings) in (int, str)
+        assert type(model.num_colorings) is int
         assert replace(model.config, num_colorings=before.num_colorings) == before.config
 
     judge("CLIP.num_colorings", (name, value), assign, check)

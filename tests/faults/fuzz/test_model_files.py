@@ -17,6 +17,7 @@ from torch import Tensor
 
 from clipgnn import CLIP, load, save
 from clipgnn.errors import ClipGNNError
+from clipgnn.nn.network import Network
 
 SIZES: dict[str, Any] = {"hidden_channels": 8, "num_layers": 1, "num_colorings": 2, "num_colors": 3}
 MODELS: dict[str, dict[str, Any]] = {
@@ -26,13 +27,14 @@ MODELS: dict[str, dict[str, Any]] = {
     "attributes": {"directed": True, "edge_channels": 2, "graph_channels": 1},
     "members": {"num_members": 2},
 }
-ODD = (
+ODD: tuple[Any, ...] = (
     *(None, True, False, 0, 1, 2, 3, -1, 8, 10**5, 10**30),
     *(0.0, 0.5, 1.0, 1.5, float("nan"), float("inf")),
     *("", "all", "relu", "tanh", "binary", "batch", "1", [], [1], {}, {"a": 1}),
 )
 FREE: dict[str, tuple[Any, ...]] = {
-    "num_colorings": (1, 3, 10**5, "all"),
+    "coloring": ("random", "all", "precomputed"),
+    "num_colorings": (1, 3, 10**5),
     "activation": ("relu", "tanh", "elu"),
     "dropout": (0.0, 0, 0.5),
     "colorings_at_once": (None, 1, 10**5),
@@ -41,7 +43,20 @@ FREE: dict[str, tuple[Any, ...]] = {
 
 DEEP = "[" * 5000 + "]" * 5000
 TEXTS = ("", "{}", "[]", "null", DEEP, "NaN", '{"a": 1, "a": 2}', "9" * 5000, "\x00")
-ENTRIES = ("F32", "F64", "BF16", "I64", "X", [], [0], [1], [2, 1], [0, 8], [2**62, 2**62], -1)
+ENTRIES: tuple[Any, ...] = (
+    "F32",
+    "F64",
+    "BF16",
+    "I64",
+    "X",
+    [],
+    [0],
+    [1],
+    [2, 1],
+    [0, 8],
+    [2**62, 2**62],
+    -1,
+)
 KINDS = ("odd", "odd", "free", "free", "lose", "text", "tensor", "rename", "swap", "weights")
 DTYPES = {"F32": torch.float32, "F64": torch.float64, "F16": torch.float16, "BF16": torch.bfloat16}
 Header = dict[str, Any]
@@ -93,7 +108,8 @@ def tensors_of(header: Header, weights: bytes) -> dict[str, Tensor]:
 
 def checksums(header: Header, weights: bytes) -> dict[str, str]:
     """The checksums that `save` writes into a file with this content."""
-    config = str(header["__metadata__"].get("config")).encode()
+    texts = header["__metadata__"]
+    config = f"{texts.get('model')} {texts.get('config')}".encode()
     sums = {"sha256:config": hashlib.sha256(config).hexdigest()}
     for name, value in tensors_of(header, weights).items():
         described = json.dumps([name, str(value.dtype), list(value.shape)]).encode()
@@ -112,12 +128,14 @@ def described(content: bytes) -> tuple[dict[str, Any], dict[str, Tensor]] | None
     texts = header["__metadata__"]
     tensors = tensors_of(header, weights)
     sums = checksums(header, weights)
-    if texts.get("format") != "clipgnn.CLIP/2" or {**texts, **sums} != texts:
+    if texts.get("format") != "clipgnn/3" or texts.get("model") != "clip":
+        return None
+    if {**texts, **sums} != texts:
         return None
     try:
         values = json.loads(texts["config"])
         if values.get("num_layers", 3) > 10:
-            return None  # too long to build; no file here has as many
+            return None  # too long to build; no file here has more
         with torch.device("meta"):
             model = CLIP(**values)
     except (
@@ -132,7 +150,7 @@ def described(content: bytes) -> tuple[dict[str, Any], dict[str, Tensor]] | None
     return asdict(model.config), tensors
 
 
-def check(loaded: CLIP, content: bytes) -> None:
+def check(loaded: Network, content: bytes) -> None:
     """The network that the file describes, bit by bit."""
     right = described(content)
     assert right is not None, "the file describes no model"
@@ -216,7 +234,7 @@ def test_damaged_metadata(files: dict[str, bytes], path: Path, data: st.DataObje
     path.write_bytes(content)
     accepted = []
 
-    def check_it(loaded: CLIP) -> None:
+    def check_it(loaded: Network) -> None:
         accepted.append(loaded)
         check(loaded, content)
 

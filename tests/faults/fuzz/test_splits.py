@@ -1,5 +1,6 @@
 """Splits that may be anything: refused, or trained on exactly the graphs they name."""
 
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
@@ -12,7 +13,8 @@ from tests.faults.fuzz.oracle import budget, judge
 from tests.faults.fuzz.strategies import almost, odd_objects
 from tests.training.examples import some_graphs
 
-from clipgnn import History, ModelSpec, PackedGraphs, Recipe, Split, train
+from clipgnn import ModelSpec, PackedGraphs, Recipe, Split, train
+from clipgnn.training import History, TrainedModels
 
 NUM_GRAPHS = 8
 MODEL = ModelSpec("gin", {"hidden_channels": 2, "num_layers": 1})
@@ -40,9 +42,9 @@ def given_as(form: Any, numbers: list[int]) -> Any:
         if sorted(numbers) != sorted(set(numbers) & set(range(NUM_GRAPHS))):
             return list(numbers)
         mask = [number in numbers for number in range(NUM_GRAPHS)]
-        return {"list": list, "tuple": tuple, "array": np.array, "tensor": torch.tensor}[
-            form.removeprefix("mask as ")
-        ](mask)
+        makers: dict[str, Callable[[list[bool]], Any]]
+        makers = {"list": list, "tuple": tuple, "array": np.array, "tensor": torch.tensor}
+        return makers[form.removeprefix("mask as ")](mask)
     if form == "tuple":
         return tuple(numbers)
     if form == "list" or any(not 0 <= number < 100 for number in numbers):
@@ -119,9 +121,9 @@ def described(parts: dict[str, Any]) -> Plain | None:
 
 @cache
 def _right(plain: Plain, seed: int) -> History:
-    parts = [torch.tensor(part, dtype=torch.int64) for part in plain]
-    [history] = train(graphs(), MODEL, RECIPE, [Split(*parts)], [seed])
-    return history
+    parts: list[Any] = [torch.tensor(part, dtype=torch.int64) for part in plain]
+    [trained] = train(graphs(), MODEL, RECIPE, [Split(*parts)], [seed])
+    return trained.history
 
 
 def seeds() -> st.SearchStrategy[Any]:
@@ -136,11 +138,11 @@ def test_train(parts: dict[str, Any], seed: Any) -> None:
     accepted = []
     plain = described(parts)
 
-    def check(histories: list[History]) -> None:
-        accepted.append(histories)
+    def check(models: TrainedModels) -> None:
+        accepted.append(models)
         assert plain is not None, "the parts are not a split of the graphs"
         assert isinstance(seed, int | np.integer)
-        [history] = histories
+        [history] = models.histories
         right = _right(plain, int(seed))
         assert history.train_loss == right.train_loss
         assert history.test_score == right.test_score

@@ -12,7 +12,6 @@ from tests.faults.command import experiment, numbers
 from tests.faults.fuzz.oracle import budget, judge
 from tests.faults.fuzz.strategies import damage
 
-from clipgnn.experiments import trial
 from clipgnn.experiments.trial import Trial, TrialResult
 
 SPEC = """
@@ -51,7 +50,7 @@ def stored(tmp_path_factory: pytest.TempPathFactory) -> tuple[bytes, str, Path]:
     folder = tmp_path_factory.mktemp("stores")
     spec, path = folder / "small.toml", folder / "small.sqlite"
     spec.write_text(SPEC)
-    with mock.patch.object(trial, "run_trials", train):
+    with mock.patch("clipgnn.experiments.work.run_trials", train):
         where = ("--store", str(path), "--executor", "in-process", "--device", "cpu")
         experiment("run", str(spec), *where)
     assert "1 diverged" in experiment("status", "small", "--store", str(path))

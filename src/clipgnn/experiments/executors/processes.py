@@ -1,8 +1,8 @@
-"""Local processes, one job each at a time and one thread each.
+"""Executor that runs jobs in local processes of one thread each.
 
-Networks of this size gain little from a second thread; a second process with another fold gains
-nearly everything. The pool is our own because the standard library's gives up all its jobs when
-one of its processes dies, and does not say which job it was.
+Networks of this size gain little from a second thread and almost a factor of two from a second
+process with another fold. The standard library's process pool is not used, because it fails all
+jobs when one process dies, and does not report which job that process ran.
 """
 
 import os
@@ -18,30 +18,34 @@ from multiprocessing.context import SpawnProcess
 
 from clipgnn.experiments.jobs import Job, Outcome, Work, attempt, failure
 from clipgnn.experiments.machine import available_cores
+from clipgnn.experiments.options import RunOptions
 
 ONE_THREAD: Mapping[str, str] = {
     "OMP_NUM_THREADS": "1",
     "MKL_NUM_THREADS": "1",
     "OPENBLAS_NUM_THREADS": "1",
 }
-"""What makes the libraries underneath use one thread, if set before they are loaded."""
+"""Environment variables that limit numeric libraries to one thread, read when they are loaded."""
 
 HEARTBEAT_SECONDS = 5.0
-"""Seconds between two heartbeats of a process that works on a job, at most."""
+"""Maximum number of seconds between two heartbeats of a process that runs a job."""
 
 HEARTBEAT_TIMEOUT = 900.0
-"""Seconds without a heartbeat after which a process is replaced, by default. Generous, because
-code that holds Python's interpreter lock for long lets no heartbeat through."""
+"""Default number of seconds without a heartbeat after which a process is replaced. It is long
+because code that holds Python's interpreter lock delays heartbeats."""
 
 START_TIMEOUT = 300.0
-"""Seconds that a process may take to start, at least; packages on a network disk are slow."""
+"""Minimum number of seconds that a process may take to start; imports from a network disk are
+slow."""
 
-TICK = 1.0
-"""Seconds between two looks at processes that send nothing."""
+POLL_SECONDS = 1.0
+"""Maximum number of seconds between two checks of the timeouts."""
 
 
 @dataclass
 class _Worker:
+    """Process of the pool, its job, and the seconds since the job and its last message began."""
+
     process: SpawnProcess
     connection: Connection
     job: Job | None = None
@@ -51,19 +55,19 @@ class _Worker:
 
 
 class ProcessExecutor:
-    """Works on as many jobs at a time as there are processes.
+    """Executor that runs jobs in a pool of local processes.
 
-    Processes are spawned, so that nothing is shared by accident, started when there is work for
-    them, and kept for the next job. One that fails is replaced, because a GPU can be left
-    unusable for its process. So is one that takes too long or does not respond.
+    Processes are spawned, so that they share no state; they are started when there is a job for
+    them and kept for the next one. A process whose job failed is replaced, because a GPU error
+    can leave it unusable; so is a process that exceeds a timeout. Time during which this process
+    itself is stopped does not count towards timeouts.
 
     Args:
-        work: what is done with the trials of a job; it must be picklable.
-        workers: number of processes; by default one for each core.
-        job_timeout: seconds that a job may take, without the start of its process; by default a
-            job may take any time.
-        heartbeat_timeout: seconds that a process may be without a heartbeat. The time during
-            which this process itself is stopped does not count, in both cases.
+        work: function that runs the trials of a job; it must be picklable.
+        workers: number of processes; by default one per core.
+        job_timeout: seconds that a job may take, without the start of its process; by default
+            there is no limit.
+        heartbeat_timeout: seconds that a process may be without a heartbeat.
     """
 
     def __init__(
@@ -78,37 +82,48 @@ class ProcessExecutor:
         self.workers = workers or available_cores()
         self.job_timeout = job_timeout
         self.heartbeat_timeout = heartbeat_timeout
-        self._tick = min(TICK, heartbeat_timeout, job_timeout or TICK)
+        self._poll_seconds = min(POLL_SECONDS, heartbeat_timeout, job_timeout or POLL_SECONDS)
         self._pool: list[_Worker] = []
 
+    @classmethod
+    def from_options(cls, work: Work, options: RunOptions) -> "ProcessExecutor":
+        """Create the executor, with one process by default if jobs train on a GPU."""
+        options.check_supported("workers", "job_timeout", "heartbeat_timeout")
+        return cls(
+            work,
+            1 if options.workers is None and options.on_gpu else options.workers,
+            job_timeout=options.job_timeout,
+            heartbeat_timeout=options.heartbeat_timeout or HEARTBEAT_TIMEOUT,
+        )
+
     def run(self, jobs: Iterator[Job]) -> Iterator[Outcome]:
-        """Work on jobs and give each outcome as it arrives."""
+        """Run jobs and yield each outcome as it arrives."""
         while True:
             while sum(worker.job is not None for worker in self._pool) < self.workers:
                 job = next(jobs, None)
                 if job is None:
                     break
-                self._give(job)
+                self._assign(job)
             busy = {worker.connection: worker for worker in self._pool if worker.job is not None}
             if not busy:
                 return
             began = time.monotonic()
-            # A connection is also ready when the process at its other end is gone.
-            ready = wait(list(busy), timeout=self._tick)
-            passed = min(time.monotonic() - began, self._tick)
+            # A connection is also ready when the process at its other end has ended.
+            ready = wait(list(busy), timeout=self._poll_seconds)
+            passed = min(time.monotonic() - began, self._poll_seconds)
             for connection, worker in busy.items():
                 worker.running += passed if worker.started else 0.0
                 worker.silence += passed
                 if connection in ready:
                     worker.silence = 0.0
-                    outcome = self._take(worker)
+                    outcome = self._receive(worker)
                 else:
-                    outcome = self._overdue(worker)
+                    outcome = self._check_timeouts(worker)
                 if outcome is not None:
                     yield outcome
 
     def close(self) -> None:
-        """Kill the processes; they hold nothing that must be saved."""
+        """Kill the processes; unfinished jobs have nothing to save."""
         for worker in self._pool:
             worker.process.kill()
         for worker in self._pool:
@@ -116,59 +131,59 @@ class ProcessExecutor:
             worker.connection.close()
         self._pool.clear()
 
-    def _give(self, job: Job) -> None:
+    def _assign(self, job: Job) -> None:
         idle = [worker for worker in self._pool if worker.job is None]
-        worker = idle[0] if idle else self._begin()
+        worker = idle[0] if idle else self._start_worker()
         worker.job, worker.started, worker.running, worker.silence = job, False, 0.0, 0.0
-        with suppress(OSError):  # it has died since: reading from it will say so
+        with suppress(OSError):  # the process has ended; `_receive` reports that
             worker.connection.send(job)
 
-    def _begin(self) -> _Worker:
+    def _start_worker(self) -> _Worker:
         context = get_context("spawn")
         ours, theirs = context.Pipe()
         heartbeat = min(HEARTBEAT_SECONDS, self.heartbeat_timeout / 4)
         process = context.Process(
             target=_serve, args=(theirs, self.work, heartbeat), name="clipgnn-worker"
         )
-        with _environment(ONE_THREAD), _interrupts_held():
+        with _environment(ONE_THREAD), _interrupts_blocked():
             process.start()
-        theirs.close()  # or its end would stay open here when the process dies
+        theirs.close()  # otherwise the connection would stay open when the process ends
         worker = _Worker(process, ours)
         self._pool.append(worker)
         return worker
 
-    def _take(self, worker: _Worker) -> Outcome | None:
-        """What a worker has sent: the outcome of its job, or None for a heartbeat."""
+    def _receive(self, worker: _Worker) -> Outcome | None:
+        """Return the outcome that a worker sent, or None for a heartbeat."""
         job = worker.job
         assert job is not None
         try:
             outcome: Outcome | None = worker.connection.recv()
         except (EOFError, OSError):
             worker.process.join()
-            outcome = failure(job, f"its process {_ending(worker.process.exitcode)}")
+            outcome = failure(job, f"its process {_exit_text(worker.process.exitcode)}")
         if outcome is None:
             worker.started = True
-            return self._overdue(worker)
+            return self._check_timeouts(worker)
         worker.job = None
         if outcome.results is None:
             self._remove(worker)
         return outcome
 
-    def _overdue(self, worker: _Worker) -> Outcome | None:
-        """The failure of a job whose time is over; its process is killed."""
+    def _check_timeouts(self, worker: _Worker) -> Outcome | None:
+        """Return the failure of a job that exceeded a timeout, after killing its process."""
         job = worker.job
         assert job is not None
         if self.job_timeout is not None and worker.running >= self.job_timeout:
-            why = f"it did not finish within {self.job_timeout:g} s (--job-timeout)"
-        elif worker.silence >= self._longest_silence(worker):
-            why = f"its process sent no heartbeat for {self._longest_silence(worker):g} s"
+            why = f"it did not finish within {self.job_timeout:g} s (job_timeout)"
+        elif worker.silence >= self._silence_limit(worker):
+            why = f"its process sent no heartbeat for {self._silence_limit(worker):g} s"
         else:
             return None
         worker.job = None
         self._remove(worker)
         return failure(job, why)
 
-    def _longest_silence(self, worker: _Worker) -> float:
+    def _silence_limit(self, worker: _Worker) -> float:
         if worker.started:
             return self.heartbeat_timeout
         return max(START_TIMEOUT, self.heartbeat_timeout)
@@ -181,22 +196,22 @@ class ProcessExecutor:
 
 
 def _serve(connection: Connection, work: Work, heartbeat: float) -> None:
-    """Take jobs, do them and send their outcomes, with heartbeats in between."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that began this one
-    threading.Thread(target=_die_with_parent, daemon=True).start()
+    """Receive jobs, run them and send their outcomes, with heartbeats in between."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent process handles Ctrl-C
+    threading.Thread(target=_exit_with_parent, daemon=True).start()
     sending, working = threading.Lock(), threading.Event()
-    beating = (connection, sending, working, heartbeat)
-    threading.Thread(target=_send_heartbeats, args=beating, daemon=True).start()
+    arguments = (connection, sending, working, heartbeat)
+    threading.Thread(target=_send_heartbeats, args=arguments, daemon=True).start()
     while True:
         try:
             job: Job = connection.recv()
         except EOFError:
             return
         with sending, suppress(OSError):
-            connection.send(None)  # it has the job, whose time begins
+            connection.send(None)  # the job has arrived and its time starts
         working.set()
         outcome = attempt(work, job)
-        with sending, suppress(OSError):  # nobody listens any more
+        with sending, suppress(OSError):  # the parent has ended
             working.clear()
             connection.send(outcome)
 
@@ -204,7 +219,7 @@ def _serve(connection: Connection, work: Work, heartbeat: float) -> None:
 def _send_heartbeats(
     connection: Connection, sending: threading.Lock, working: threading.Event, seconds: float
 ) -> None:
-    """Send None at intervals, as long as there is a job: nobody reads it when there is none."""
+    """Send None at intervals while a job runs; the parent does not read otherwise."""
     while True:
         working.wait()
         time.sleep(seconds)
@@ -213,15 +228,15 @@ def _send_heartbeats(
                 connection.send(None)
 
 
-def _die_with_parent() -> None:
-    """End when the parent has ended, instead of working for hours on a result nobody reads."""
+def _exit_with_parent() -> None:
+    """Exit when the parent has ended, because no process would read the result."""
     parent = parent_process()
     if parent is not None:
         parent.join()
         os._exit(1)
 
 
-def _ending(code: int | None) -> str:
+def _exit_text(code: int | None) -> str:
     if code is None or code >= 0:
         return f"ended by itself with status {code}"
     with suppress(ValueError):
@@ -230,15 +245,15 @@ def _ending(code: int | None) -> str:
 
 
 @contextmanager
-def _interrupts_held() -> Iterator[None]:
-    """Ctrl-C waits, and never reaches the processes that are begun inside.
+def _interrupts_blocked() -> Iterator[None]:
+    """Block SIGINT, also for the processes that are started inside.
 
-    It is meant for this process alone, and would find them in the middle of their imports.
+    Only this process handles Ctrl-C; a child would be interrupted in the middle of its imports.
     """
     if not hasattr(signal, "pthread_sigmask"):  # Windows
         yield
         return
-    resource_tracker.ensure_running()  # begun with the first process, it would let Ctrl-C through
+    resource_tracker.ensure_running()  # if started with the first process, it would unblock SIGINT
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
@@ -248,7 +263,7 @@ def _interrupts_held() -> Iterator[None]:
 
 @contextmanager
 def _environment(values: Mapping[str, str]) -> Iterator[None]:
-    """These environment variables, for processes that are begun inside."""
+    """Set environment variables for processes that are started inside."""
     before = {key: os.environ.get(key) for key in values}
     os.environ.update(values)
     try:

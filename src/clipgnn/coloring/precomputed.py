@@ -1,0 +1,137 @@
+"""Schemes with precomputed colorings: all colorings, or those stored with a data set."""
+
+import torch
+from jaxtyping import Int
+from torch import Tensor
+from typing_extensions import override
+
+from clipgnn.coloring.enumerate import colorings_by_number, enumerable_counts
+from clipgnn.coloring.groups import Partition, color_groups
+from clipgnn.coloring.schemes import Sampler, Scheme
+from clipgnn.coloring.stream import AllColorings, InMemoryColorings
+from clipgnn.errors import InvalidColoringError, TooManyColoringsError
+from clipgnn.graphs.capacity import FixedBatch
+from clipgnn.graphs.packed import PackedGraphs
+from clipgnn.shapes import Colorings
+
+MAX_TRAINING_COLORINGS = 1024
+"""Largest number of colorings of a graph for training with all of them in every step."""
+
+
+class All(Scheme):
+    """Every coloring: ∞-CLIP, which is deterministic.
+
+    Training requires that no graph has more than `MAX_TRAINING_COLORINGS` colorings. Graphs with
+    fewer colorings than the largest number repeat theirs, which does not change a maximum.
+    """
+
+    name = "all"
+
+    @override
+    def groups(self, x: Tensor, edge_index: Tensor, batch: Tensor) -> Tensor:
+        return color_groups(x, batch)
+
+    @override
+    def stream(
+        self, partition: Partition, k: int, generator: torch.Generator | None
+    ) -> AllColorings:
+        return AllColorings(partition)
+
+    @override
+    def sampler(self, graphs: PackedGraphs, partition: Partition) -> "TableSampler":
+        counts = enumerable_counts(partition)
+        largest = int(counts.max())
+        if largest > MAX_TRAINING_COLORINGS:
+            raise TooManyColoringsError(
+                'Training with coloring="all" requires graphs with at most '
+                f"{MAX_TRAINING_COLORINGS:,} colorings. Graph {int(counts.argmax())} of "
+                f'{graphs.name!r} has {largest:,}. Use coloring="random".'
+            )
+        numbers = torch.arange(largest, device=counts.device)[:, None] % counts
+        return TableSampler(colorings_by_number(partition, numbers), fixed=True)
+
+
+class Precomputed(Scheme):
+    """The first k colorings that are stored with a data set (`PackedGraphs.colorings`).
+
+    Training and `predict` read them from the data set. Pass them to `forward` as `colorings`.
+    """
+
+    name = "precomputed"
+
+    @override
+    def groups(self, x: Tensor, edge_index: Tensor, batch: Tensor) -> Tensor:
+        return color_groups(x, batch)
+
+    @override
+    def stream(
+        self, partition: Partition, k: int, generator: torch.Generator | None
+    ) -> InMemoryColorings:
+        raise InvalidColoringError(
+            'A network with coloring="precomputed" needs the argument colorings, an int64 tensor '
+            "[colorings, nodes]. Got none. Pass colorings=..., or use predict."
+        )
+
+    @override
+    def sampler(self, graphs: PackedGraphs, partition: Partition) -> "TableSampler":
+        return TableSampler(_stored(graphs), fixed=False)
+
+    @override
+    def stored(self, graphs: PackedGraphs, k: int) -> Colorings:
+        table = _stored(graphs)
+        _check_available(k, table.shape[0])
+        return table[:k]
+
+    @override
+    def num_colors(self, graphs: PackedGraphs, partition: Partition) -> int:
+        return int(_stored(graphs).max()) + 1
+
+
+def _stored(graphs: PackedGraphs) -> Colorings:
+    if graphs.colorings is None:
+        raise InvalidColoringError(
+            'coloring="precomputed" needs colorings that are stored with the data set. Got '
+            f"{graphs.name!r} without colorings. Use "
+            "dataclasses.replace(graphs, colorings=...)."
+        )
+    return graphs.colorings
+
+
+def _check_available(k: int, available: int) -> None:
+    if k > available:
+        raise InvalidColoringError(
+            f"num_colorings must be at most {available}, the number of colorings that are stored "
+            f"with the data set. Got {k}."
+        )
+
+
+class TableSampler(Sampler):
+    """Sampler that looks up colorings in a table of the whole data set.
+
+    Args:
+        table: `[colorings, nodes]`.
+        fixed: whether all colorings are used, regardless of the requested number.
+    """
+
+    def __init__(self, table: Colorings, *, fixed: bool) -> None:
+        self.fixed = fixed
+        self.available = table.shape[0]
+        # An additional column of color 0 is the padding node.
+        self.table = torch.nn.functional.pad(table, (0, 1))
+
+    @override
+    def num_colorings(self, k: int) -> int:
+        if self.fixed:
+            return self.available
+        _check_available(k, self.available)
+        return k
+
+    @override
+    def sample(
+        self,
+        batch: FixedBatch,
+        k: int,
+        seeds: Int[Tensor, "members"],
+        counter: Int[Tensor, ""],
+    ) -> Colorings:
+        return self.table[: self.num_colorings(k)][:, batch.node_ids]

@@ -1,0 +1,72 @@
+"""Random coloring schemes: the scheme of the paper, and permutations of all nodes."""
+
+import torch
+from jaxtyping import Int
+from torch import Tensor
+from typing_extensions import override
+
+from clipgnn.coloring.groups import Partition, color_groups
+from clipgnn.coloring.sample import sample_from_partition
+from clipgnn.coloring.schemes import Sampler, Scheme
+from clipgnn.coloring.stream import InMemoryColorings
+from clipgnn.graphs.capacity import FixedBatch
+from clipgnn.graphs.packed import PackedGraphs
+from clipgnn.ops.hashing import hashed_integers
+from clipgnn.ops.numbering import ranks_in_groups
+from clipgnn.shapes import Colorings
+
+
+class Random(Scheme):
+    """k random colorings: nodes with identical attributes get distinct colors, Eq. (4)."""
+
+    name = "random"
+
+    @override
+    def groups(self, x: Tensor, edge_index: Tensor, batch: Tensor) -> Tensor:
+        return color_groups(x, batch)
+
+    @override
+    def stream(
+        self, partition: Partition, k: int, generator: torch.Generator | None
+    ) -> InMemoryColorings:
+        drawn = sample_from_partition(partition, k, generator)
+        return InMemoryColorings(drawn, partition.graph_of_node, partition.num_graphs)
+
+    @override
+    def sampler(self, graphs: PackedGraphs, partition: Partition) -> "HashedSampler":
+        return HashedSampler()
+
+
+class Permutations(Random):
+    """k random permutations of all nodes of a graph, regardless of their attributes."""
+
+    name = "permutations"
+
+    @override
+    def groups(self, x: Tensor, edge_index: Tensor, batch: Tensor) -> Tensor:
+        return torch.zeros_like(batch)
+
+
+class HashedSampler(Sampler):
+    """Sampler that hashes colorings from the seed of each member and a counter.
+
+    Colorings are uniform and independent. Unlike `sample_colorings`, they are drawn with
+    replacement: a coloring can occur twice. That is rare in groups of more than a few nodes, and a
+    repetition does not change a maximum.
+    """
+
+    @override
+    def num_colorings(self, k: int) -> int:
+        return k
+
+    @override
+    def sample(
+        self,
+        batch: FixedBatch,
+        k: int,
+        seeds: Int[Tensor, "members"],
+        counter: Int[Tensor, ""],
+    ) -> Colorings:
+        members, nodes = seeds.numel(), batch.num_nodes // seeds.numel()
+        random = hashed_integers(seeds, counter, k, nodes).view(k, members * nodes)
+        return ranks_in_groups(random, batch.groups, batch.group_starts)

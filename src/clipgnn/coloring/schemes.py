@@ -1,0 +1,124 @@
+"""Coloring schemes: which nodes must get distinct colors, and which colorings are used.
+
+A network takes a scheme, by name or as an object, and uses it in calls and in training: `stream`
+returns the colorings of a user's batch, and `sampler` those of the batches that training assembles.
+"""
+
+from abc import ABC, abstractmethod
+from importlib import import_module
+from typing import ClassVar
+
+from jaxtyping import Int
+from torch import Generator, Tensor
+
+from clipgnn.coloring.groups import Partition
+from clipgnn.coloring.stream import ColoringStream
+from clipgnn.errors import InvalidParameterError, shown, suggestion
+from clipgnn.graphs.capacity import FixedBatch
+from clipgnn.graphs.packed import PackedGraphs
+from clipgnn.parameters import COLORINGS
+from clipgnn.shapes import Colorings
+
+
+class Sampler(ABC):
+    """Colorings of the batches that training assembles from one data set."""
+
+    @abstractmethod
+    def num_colorings(self, k: int) -> int:
+        """Number of colorings that `sample` returns for a requested number k."""
+
+    @abstractmethod
+    def sample(
+        self,
+        batch: FixedBatch,
+        k: int,
+        seeds: Int[Tensor, "members"],
+        counter: Int[Tensor, ""],
+    ) -> Colorings:
+        """Sample colorings of every graph of a batch, without synchronization with the device.
+
+        Args:
+            batch: the batch.
+            k: number of colorings that the network requests.
+            seeds: seed of each member.
+            counter: a number that differs in every draw, such as the number of the step.
+
+        Returns:
+            `[colorings, nodes]`. Padding has colors too, at most the largest color of a node.
+        """
+
+
+class Scheme(ABC):
+    """A coloring scheme. Schemes have no state: all objects of a class are equivalent.
+
+    Attributes:
+        name: name of the scheme in networks, TOML files and the command line.
+    """
+
+    name: ClassVar[str]
+
+    @abstractmethod
+    def groups(self, x: Tensor, edge_index: Tensor, batch: Tensor) -> Int[Tensor, "nodes"]:
+        """Compute groups of nodes that must get distinct colors, numbered within each graph.
+
+        Args:
+            x: node attributes `[nodes, channels]`, or labels `[nodes]`.
+            edge_index: edges `[2, edges]`.
+            batch: the graph of each node, ascending.
+        """
+
+    @abstractmethod
+    def stream(self, partition: Partition, k: int, generator: Generator | None) -> ColoringStream:
+        """Return the colorings of one batch.
+
+        Args:
+            partition: the groups of the batch.
+            k: number of colorings that the network requests.
+            generator: source of randomness; the global generator of torch by default.
+        """
+
+    @abstractmethod
+    def sampler(self, graphs: PackedGraphs, partition: Partition) -> Sampler:
+        """Return a sampler for batches of a data set.
+
+        Args:
+            graphs: the data set.
+            partition: its groups.
+        """
+
+    def stored(self, graphs: PackedGraphs, k: int) -> Colorings | None:
+        """Return the colorings that are stored with a data set; None if the scheme computes them.
+
+        Args:
+            graphs: the data set.
+            k: number of colorings that the network requests.
+        """
+        return None
+
+    def num_colors(self, graphs: PackedGraphs, partition: Partition) -> int:
+        """Number of colors in the colorings of a data set.
+
+        Args:
+            graphs: the data set.
+            partition: its groups.
+        """
+        return int(partition.sizes.max())
+
+
+def scheme_named(coloring: str | Scheme) -> Scheme:
+    """Return the scheme with a name; a scheme is returned unchanged.
+
+    Raises:
+        InvalidParameterError: if there is no scheme with this name.
+    """
+    if isinstance(coloring, Scheme):
+        return coloring
+    if not isinstance(coloring, str) or coloring not in COLORINGS:
+        names = ", ".join(map(repr, COLORINGS))
+        raise InvalidParameterError(
+            f"coloring must be a Scheme or one of {names}. Got {shown(coloring)}."
+            f"{suggestion(coloring, COLORINGS)}"
+        )
+    module, name = COLORINGS[coloring].rsplit(".", 1)
+    scheme: Scheme = getattr(import_module(module), name)()
+    return scheme

@@ -1,0 +1,20 @@
+"""Translation of parameter names, which library messages use, to flags of the command line."""
+
+import re
+
+
+def with_flag(message: str, parameter: str | None) -> str:
+    """Replace the first occurrence of a parameter's name in a message by its flag.
+
+    Args:
+        message: message of the library.
+        parameter: name of the parameter; None leaves the message unchanged.
+
+    Example:
+        >>> with_flag("job_timeout must be positive. Got 0.", "job_timeout")
+        '--job-timeout must be positive. Got 0.'
+    """
+    if parameter is None:
+        return message
+    flag = f"--{parameter.replace('_', '-')}"
+    return re.sub(rf"\b{re.escape(parameter)}\b", flag, message, count=1)

@@ -1,0 +1,351 @@
+"""An experiment: the trials of data sets × models × grid × folds × seeds."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import product
+from math import prod
+from typing import Any
+
+from clipgnn.errors import InvalidParameterError, suggestion
+from clipgnn.experiments.trial import Trial
+from clipgnn.parameters import MODELS, NONE, Recipe, Value
+
+Axes = Mapping[str, tuple[Value, ...]]
+"""The values to try for each parameter; a parameter with one value is fixed."""
+
+KEPT = ("keep_models", "keep_predictions")
+"""What can be stored beside the results of a trial."""
+
+
+@dataclass(frozen=True)
+class ModelRow:
+    """A row of the table: a model and the values of its parameters.
+
+    Attributes:
+        name: label of the row, such as "16-CLIP".
+        model: name of the model, such as "clip".
+        axes: values of parameters and recipe for this row alone.
+        datasets: the data sets on which it is measured.
+        only: values for this row on one data set, which replace all others.
+        keep_models: whether the trained models are stored beside the results.
+        keep_predictions: whether predictions of the test graphs are stored beside the results.
+    """
+
+    name: str
+    model: str
+    axes: Axes
+    datasets: tuple[str, ...]
+    only: Mapping[str, Axes] = field(default_factory=dict)
+    keep_models: bool = False
+    keep_predictions: bool = False
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """One point of the grid."""
+
+    model: str
+    parameters: Mapping[str, Value]
+    recipe: Mapping[str, Value]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A cell of the table: a row on a data set, with all configurations to choose from."""
+
+    row: str
+    dataset: str
+    configurations: tuple[Configuration, ...]
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A table to measure: its rows, its columns and the protocol behind its numbers.
+
+    Attributes:
+        name: name of the experiment.
+        title: caption of its table.
+        datasets: columns of the table.
+        rows: rows of the table.
+        grid: values for every model that has the parameter.
+        only: values for one data set, which replace those of the grid and of the rows.
+        folds: number of folds of the cross-validation.
+        first_folds: number of folds to run.
+        seeds: seeds of weights, batches and colorings; scores are averaged over them.
+        protocol: name of the protocol that computes the table's numbers from the curves.
+        split: "cross-validation", or "nested" with validation graphs.
+        published: the table of the paper whose numbers are shown for comparison.
+        extremes: data sets for which the table also shows the best and the worst fold.
+        data: fingerprint of each data set, if known; a run computes it and a store keeps it.
+    """
+
+    name: str
+    title: str
+    datasets: tuple[str, ...]
+    rows: tuple[ModelRow, ...]
+    grid: Axes = field(default_factory=dict)
+    only: Mapping[str, Axes] = field(default_factory=dict)
+    folds: int = 10
+    first_folds: int = 10
+    seeds: tuple[int, ...] = (0,)
+    protocol: str = "gin"
+    split: str = "cross-validation"
+    published: str | None = None
+    extremes: tuple[str, ...] = ()
+    data: Mapping[str, str] = field(default_factory=dict)
+
+    @cached_property
+    def cells(self) -> tuple[Cell, ...]:
+        """The cells of the table to measure, data set by data set."""
+        return tuple(
+            Cell(row.name, dataset, configurations)
+            for dataset in self.datasets
+            for row in self.rows
+            if dataset in row.datasets
+            if (configurations := tuple(self._configurations(row, dataset)))
+        )
+
+    @property
+    def num_trials(self) -> int:
+        """Number of trials of all cells, counted without building them.
+
+        Trials that several rows share are counted for each of them.
+        """
+        configurations = sum(
+            prod(len(values) for values in self.axes(row, dataset).values())
+            for row in self.rows
+            for dataset in self.datasets
+            if dataset in row.datasets
+        )
+        return configurations * self.first_folds * len(self.seeds)
+
+    def axes(self, row: ModelRow, dataset: str) -> Axes:
+        """The values that a row tries on a data set.
+
+        Later ones replace earlier ones: the grid, the row, the data set, the row on the data set.
+        """
+        known = MODELS[row.model].rules
+        layers = (self.grid, row.axes, self.only.get(dataset, {}), row.only.get(dataset, {}))
+        return {key: values for layer in layers for key, values in layer.items() if key in known}
+
+    def trials_of(self, cell: Cell, configuration: Configuration) -> list[Trial]:
+        """The trials of a configuration: every fold to run, for every seed."""
+        row = next(row for row in self.rows if row.name == cell.row)
+        return [
+            Trial(
+                dataset=cell.dataset,
+                data=self.data.get(cell.dataset, ""),
+                model=configuration.model,
+                parameters=configuration.parameters,
+                recipe=configuration.recipe,
+                split=self.split,
+                num_folds=self.folds,
+                fold=fold,
+                seed=seed,
+                keep_model=row.keep_models,
+                keep_predictions=row.keep_predictions,
+            )
+            for seed in self.seeds
+            for fold in range(self.first_folds)
+        ]
+
+    def trials(self) -> list[Trial]:
+        """Every trial once, in the order in which they should run."""
+        found: dict[str, Trial] = {}
+        for cell in self.cells:
+            for configuration in cell.configurations:
+                for trial in self.trials_of(cell, configuration):
+                    # Rows can share a trial; it keeps what one of them asks for.
+                    known = found.setdefault(trial.identity, trial)
+                    if (trial.keep_model, trial.keep_predictions) != (
+                        known.keep_model,
+                        known.keep_predictions,
+                    ):
+                        found[trial.identity] = replace(
+                            trial,
+                            keep_model=trial.keep_model or known.keep_model,
+                            keep_predictions=trial.keep_predictions or known.keep_predictions,
+                        )
+        return list(found.values())
+
+    def content(self) -> dict[str, Any]:
+        """The experiment in the structure of its TOML file, without fingerprints, for a store."""
+        content: dict[str, Any] = {
+            "title": self.title,
+            "datasets": list(self.datasets),
+            "folds": self.folds,
+            "first_folds": self.first_folds,
+            "seeds": list(self.seeds),
+            "protocol": self.protocol,
+            "split": self.split,
+            "extremes": list(self.extremes),
+            "grid": _as_lists(self.grid),
+            "only": {dataset: _as_lists(axes) for dataset, axes in self.only.items()},
+            "models": [
+                {
+                    "name": row.name,
+                    "model": row.model,
+                    "datasets": list(row.datasets),
+                    "only": {dataset: _as_lists(axes) for dataset, axes in row.only.items()},
+                    **{key: True for key in KEPT if getattr(row, key)},
+                    **_as_lists(row.axes),
+                }
+                for row in self.rows
+            ],
+        }
+        return content if self.published is None else {**content, "published": self.published}
+
+    def _configurations(self, row: ModelRow, dataset: str) -> Iterator[Configuration]:
+        axes = self.axes(row, dataset)
+        for values in product(*axes.values()):
+            chosen = dict(zip(axes, values, strict=True))
+            recipe = {
+                key: value
+                for key, default in Recipe.defaults().items()
+                if MODELS[row.model].trained
+                and (value := chosen.get(key, default)) not in (None, NONE)
+            }
+            parameters = {key: value for key, value in chosen.items() if key not in Recipe.names()}
+            yield Configuration(row.model, parameters, recipe)
+
+
+@dataclass(frozen=True)
+class Overrides:
+    """The part of an experiment to run or report; None leaves the experiment unchanged.
+
+    Attributes:
+        models: names of rows.
+        datasets: names of data sets.
+        epochs: epochs to train, which gives other trials; kernels have no epochs.
+        folds: number of folds to run; the others are missing in the table.
+        where: values to keep, for parameters with several values; fixed parameters are unchanged,
+            and rows without any of these values are removed.
+        protocol: another protocol; "fair" also changes the split to "nested".
+    """
+
+    models: Sequence[str] | None = None
+    datasets: Sequence[str] | None = None
+    epochs: int | None = None
+    folds: int | None = None
+    where: Axes = field(default_factory=dict)
+    protocol: str | None = None
+
+    def __call__(self, experiment: Experiment) -> Experiment:
+        """Return the experiment with these changes.
+
+        Raises:
+            InvalidParameterError: if it names something that the experiment does not have.
+        """
+        rows, datasets = experiment.rows, experiment.datasets
+        if self.models is not None:
+            _check_known("models", self.models, [row.name for row in rows], experiment)
+            rows = tuple(row for row in rows if row.name in self.models)
+        if self.datasets is not None:
+            _check_known("datasets", self.datasets, datasets, experiment)
+            datasets = tuple(dataset for dataset in datasets if dataset in self.datasets)
+        rule = Recipe.rules()["epochs"]
+        if self.epochs is not None and not rule.accepts(self.epochs):
+            raise InvalidParameterError(
+                f"epochs must be {rule}. Got {self.epochs}.", parameter="epochs"
+            )
+        if self.folds is not None and not 1 <= self.folds <= experiment.folds:
+            raise InvalidParameterError(
+                f"folds must be from 1 to {experiment.folds}, the folds of {experiment.name}. "
+                f"Got {self.folds}.",
+                parameter="folds",
+            )
+        varied: dict[str, dict[Value, None]] = {}
+        for row in rows:
+            for dataset in (name for name in datasets if name in row.datasets):
+                for key, values in experiment.axes(row, dataset).items():
+                    if len(values) > 1:
+                        varied.setdefault(key, {}).update(dict.fromkeys(values))
+        _check_known("where", list(self.where), sorted(varied), experiment)
+        for key, wanted in self.where.items():
+            if unknown := [value for value in wanted if value not in varied[key]]:
+                raise InvalidParameterError(
+                    f"where {key} must be one of {', '.join(map(str, varied[key]))}. "
+                    f"Got {unknown[0]!r}.",
+                    parameter="where",
+                )
+        # A parameter of removed models would be an unknown key when the part is read again.
+        known = {key for row in rows for key in MODELS[row.model].rules}
+        epochs: Axes = {"epochs": ()} if self.epochs else {}
+        narrowed = replace(
+            experiment,
+            datasets=datasets,
+            protocol=self.protocol or experiment.protocol,
+            split="nested" if self.protocol == "fair" else experiment.split,
+            first_folds=self.folds or experiment.first_folds,
+            grid=self._kept(_among(known, {**experiment.grid, **epochs})),
+            only={
+                dataset: self._kept(_among(known, axes))
+                for dataset, axes in experiment.only.items()
+                if dataset in datasets
+            },
+            rows=tuple(
+                replace(
+                    row,
+                    axes=self._kept(row.axes),
+                    datasets=tuple(name for name in row.datasets if name in datasets),
+                    only={key: self._kept(own) for key, own in row.only.items() if key in datasets},
+                )
+                for row in rows
+            ),
+            extremes=tuple(dataset for dataset in experiment.extremes if dataset in datasets),
+        )
+        narrowed = _without_the_empty(narrowed)
+        if not narrowed.cells:
+            raise InvalidParameterError(
+                f"Nothing of {experiment.name} is left: the chosen models are not measured on the "
+                "chosen data sets, or not with the chosen values."
+            )
+        return narrowed
+
+    def _kept(self, axes: Axes) -> Axes:
+        kept = dict(axes)
+        for key, wanted in self.where.items():
+            values = axes.get(key, ())
+            if len(values) > 1:
+                kept[key] = tuple(value for value in values if value in wanted)
+        if self.epochs is not None and "epochs" in axes:
+            kept["epochs"] = (self.epochs,)
+        return kept
+
+
+def _without_the_empty(experiment: Experiment) -> Experiment:
+    """Remove rows without configurations and parameters without values."""
+
+    def filled(axes: Axes) -> Axes:
+        return {key: values for key, values in axes.items() if values}
+
+    left = {(cell.row, cell.dataset) for cell in experiment.cells}
+    rows = []
+    for row in experiment.rows:
+        datasets = tuple(dataset for dataset in row.datasets if (row.name, dataset) in left)
+        only = {key: filled(axes) for key, axes in row.only.items() if key in datasets}
+        if datasets:
+            rows.append(replace(row, axes=filled(row.axes), datasets=datasets, only=only))
+    only = {key: filled(axes) for key, axes in experiment.only.items()}
+    return replace(experiment, rows=tuple(rows), grid=filled(experiment.grid), only=only)
+
+
+def _among(known: set[str], axes: Axes) -> Axes:
+    return {key: values for key, values in axes.items() if key in known}
+
+
+def _as_lists(axes: Axes) -> dict[str, list[Value]]:
+    return {key: list(values) for key, values in axes.items()}
+
+
+def _check_known(
+    parameter: str, given: Sequence[str], known: Sequence[str], experiment: Experiment
+) -> None:
+    for name in given:
+        if name not in known:
+            raise InvalidParameterError(
+                f"{parameter} {name!r} is not in {experiment.name}, which has "
+                f"{', '.join(known) or 'none'}.{suggestion(name, known)}",
+                parameter=parameter,
+            )

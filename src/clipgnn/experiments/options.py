@@ -1,0 +1,81 @@
+"""Options of a run: which executor runs the jobs, where they train, what is attempted again."""
+
+import math
+from dataclasses import dataclass
+
+from clipgnn.errors import InvalidParameterError, shown
+
+EXECUTOR_OPTIONS = ("workers", "address", "job_timeout", "heartbeat_timeout")
+"""Options that only some executors support; None leaves them at the executor's default."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunOptions:
+    """Options of a run. They change how trials are run, never which trials there are.
+
+    Attributes:
+        executor: name of the executor, one of `clipgnn.experiments.executors.EXECUTORS`.
+        workers: number of local processes; by default one per core, or one for a GPU.
+        address: address of a Ray cluster; by default Ray runs on this machine. Every node of a
+            cluster runs any code that is sent to it; see `RayExecutor`.
+        device: torch device to train on, such as "cpu" or "cuda:1".
+        deterministic: whether repeated runs on a GPU must agree in every bit.
+        job_timeout: seconds after which an unfinished job fails and its process is killed; by
+            default there is no limit.
+        heartbeat_timeout: seconds without a heartbeat after which a local process counts as
+            unresponsive, with the same consequence.
+        retry_failed: whether to train again trials that diverged in an earlier run. Trials that
+            failed for other reasons are always attempted again.
+        take_over: whether to start at once with trials that sessions on other machines have
+            claimed, instead of waiting until their heartbeats have expired.
+
+    Raises:
+        InvalidParameterError: if a value is out of range.
+    """
+
+    executor: str = "processes"
+    workers: int | None = None
+    address: str | None = None
+    device: str = "cpu"
+    deterministic: bool = False
+    job_timeout: float | None = None
+    heartbeat_timeout: float | None = None
+    retry_failed: bool = False
+    take_over: bool = False
+
+    def __post_init__(self) -> None:
+        if self.workers is not None and (not isinstance(self.workers, int) or self.workers < 1):
+            raise InvalidParameterError(
+                f"workers must be an integer of at least 1. Got {shown(self.workers)}.",
+                parameter="workers",
+            )
+        for name in ("job_timeout", "heartbeat_timeout"):
+            value = getattr(self, name)
+            if value is not None and not 0 < value < math.inf:
+                raise InvalidParameterError(
+                    f"{name} must be a positive number of seconds. Got {shown(value)}.",
+                    parameter=name,
+                )
+
+    @property
+    def on_gpu(self) -> bool:
+        """Whether jobs train on a GPU."""
+        return self.device.startswith("cuda")
+
+    def check_supported(self, *supported: str) -> None:
+        """Refuse options that the executor does not support.
+
+        Args:
+            *supported: those of `EXECUTOR_OPTIONS` that it supports.
+
+        Raises:
+            InvalidParameterError: if another one has a value.
+        """
+        for name in EXECUTOR_OPTIONS:
+            value = getattr(self, name)
+            if value is not None and name not in supported:
+                raise InvalidParameterError(
+                    f"{name} must not be set for the executor {self.executor!r}, which does not "
+                    f"support it. Got {shown(value)}. Leave it out, or use another executor.",
+                    parameter=name,
+                )

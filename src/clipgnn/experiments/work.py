@@ -1,0 +1,172 @@
+"""The work of a job: train its trials together, and record what they were trained with.
+
+Torch is imported inside the functions, so that runs, stores and reports start without it.
+"""
+
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clipgnn.errors import InvalidParameterError
+from clipgnn.experiments.data import load
+from clipgnn.experiments.machine import installed_versions, this_machine
+from clipgnn.experiments.predictions import Predictions
+from clipgnn.experiments.trial import Trial, TrialResult, seed_from
+from clipgnn.parameters import MODELS
+
+VALIDATION_SHARE = 0.1
+"""Share of the training graphs that a nested split holds out for validation."""
+
+
+def run_trials(
+    trials: Sequence[Trial], device: str = "cpu", deterministic: bool = False
+) -> list[TrialResult]:
+    """Train trials together that differ only in fold and seed.
+
+    Args:
+        trials: at least one trial.
+        device: torch device to train on. Kernels are always fitted on the CPU.
+        deterministic: whether repeated runs on a GPU must agree in every bit.
+
+    Returns:
+        A result for each trial, in their order.
+
+    Raises:
+        InvalidParameterError: if the trials differ in more than fold and seed.
+        DatasetFileError: if the data set does not have the fingerprint that the trials name.
+    """
+    configurations = {trial.configuration for trial in trials}
+    if len(configurations) != 1:
+        raise InvalidParameterError(
+            "trials must differ only in fold and seed. "
+            f"Got {len(configurations)} configurations. Run one configuration at a time."
+        )
+    first = trials[0]
+    device = device if MODELS[first.model].trained else "cpu"
+    graphs = load(first.dataset, first.data)
+    began = time.perf_counter()
+    with _one_thread_on_cpu(device):
+        if MODELS[first.model].trained:
+            outcomes = _train(graphs, trials, device, deterministic)
+        else:
+            outcomes = _fit(graphs, trials)
+    compile_seconds = max(own.history.compile_seconds for own in outcomes)
+    seconds = time.perf_counter() - began - compile_seconds
+    versions, machine = installed_versions(), this_machine(device)
+    return [
+        TrialResult(
+            trial=trial.identity,
+            curves=outcome.history.curves,
+            seconds=seconds / len(trials),
+            epoch_seconds=outcome.history.seconds / max(1, outcome.history.curves.epochs),
+            compile_seconds=compile_seconds / len(trials),
+            device=device,
+            versions=versions,
+            machine=machine,
+            model=outcome.model,
+            predictions=outcome.predictions,
+        )
+        for trial, outcome in zip(trials, outcomes, strict=True)
+    ]
+
+
+class _Outcome(NamedTuple):
+    """What training returned for a trial: a `History`, and files to keep."""
+
+    history: Any
+    model: bytes | None = None
+    predictions: Predictions | None = None
+
+
+@contextmanager
+def _one_thread_on_cpu(device: str) -> Iterator[None]:
+    """Use one thread on the CPU: the order of summation depends on the number of threads.
+
+    So the results of all executors are equal.
+    """
+    import torch
+
+    threads = torch.get_num_threads()
+    if device == "cpu":
+        torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
+
+
+def _train(
+    graphs: Any, trials: Sequence[Trial], device: str, deterministic: bool
+) -> list[_Outcome]:
+    """Train the networks of trials of one configuration."""
+    from clipgnn.nn.files import model_bytes
+    from clipgnn.training import Recipe, train
+
+    first = trials[0]
+    model = MODELS[first.model]
+    splits = [_split(trial, graphs.targets) for trial in trials]
+    trained = train(
+        graphs,
+        _spec(first),
+        Recipe.from_dict(Recipe.from_toml(first.recipe)),
+        splits,
+        [trial.random_seed("train") for trial in trials],
+        device=device,
+        together=model.folds_together or None,
+        deterministic=deterministic,
+    )
+    return [
+        _Outcome(
+            own.history,
+            model_bytes(own.model) if trial.keep_model else None,
+            _predictions(own, split) if trial.keep_predictions else None,
+        )
+        for trial, own, split in zip(trials, trained, splits, strict=True)
+    ]
+
+
+def _fit(graphs: Any, trials: Sequence[Trial]) -> list[_Outcome]:
+    """Fit the kernels of trials of one configuration."""
+    from clipgnn.training import fit_kernel
+
+    splits = [_split(trial, graphs.targets) for trial in trials]
+    return [_Outcome(history) for history in fit_kernel(graphs, _spec(trials[0]), splits)]
+
+
+def _spec(trial: Trial) -> Any:
+    from clipgnn.training import ModelSpec
+
+    return ModelSpec(trial.model, MODELS[trial.model].parameters.from_toml(trial.parameters))
+
+
+def _predictions(trained: Any, split: Any) -> Predictions:
+    """Predictions of a `TrainedModel` for the test graphs: probabilities, or numbers."""
+
+    def predicted(outputs: Any) -> NDArray[np.float64]:
+        return np.asarray(trained.as_predictions(outputs).double().cpu().numpy())
+
+    best = trained.best_test_outputs
+    return Predictions(
+        graphs=split.test.numpy(),
+        last=predicted(trained.test_outputs),
+        best=None if best is None else predicted(best),
+    )
+
+
+def _split(trial: Trial, y: Any) -> Any:
+    """Return the `Split` of a trial; folds follow the GIN protocol with seed 0."""
+    import torch
+
+    from clipgnn.datasets.folds import hold_out, stratified_folds
+    from clipgnn.training import Split
+
+    train, test = stratified_folds(y, trial.num_folds, seed=0)[trial.fold]
+    validation = torch.empty(0, dtype=torch.int64)
+    if trial.split == "nested":
+        seed = seed_from("validation", trial.dataset, trial.num_folds, trial.fold, bits=31)
+        train, validation = hold_out(train, y, VALIDATION_SHARE, seed)
+    return Split(train=train, test=test, validation=validation)

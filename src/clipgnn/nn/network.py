@@ -1,0 +1,392 @@
+"""The interface of all networks."""
+
+from abc import ABC, abstractmethod
+from dataclasses import asdict, replace
+from itertools import chain
+from typing import Any, ClassVar, TypeVar
+
+import torch
+from torch import Tensor, nn
+
+from clipgnn.coloring.groups import Partition
+from clipgnn.coloring.random import Random
+from clipgnn.coloring.schemes import Scheme
+from clipgnn.coloring.stream import ColoringStream, InMemoryColorings
+from clipgnn.errors import InvalidGraphError, InvalidParameterError, shown
+from clipgnn.graphs.batch import Batch
+from clipgnn.graphs.exact import ExactBatch
+from clipgnn.graphs.packed import PackedGraphs, check_graph_set
+from clipgnn.graphs.seeds import check_seed
+from clipgnn.nn.checks import (
+    check_colorings,
+    check_graph_attributes,
+    check_readable,
+    check_transforms,
+)
+from clipgnn.nn.dropout import Dropout
+from clipgnn.nn.layer import Generators, Layer
+from clipgnn.parameters import NetworkParameters
+from clipgnn.shapes import Colorings, GraphFeatures
+
+# Not typing.Self, which beartype does not support in methods of classes that it does not decorate.
+_N = TypeVar("_N", bound="Network")
+
+
+class Network(nn.Module, ABC):
+    """A network on graphs whose parameters carry a leading members axis.
+
+    `forward` takes tensors as networks of PyTorch Geometric do. `forward_batch` takes the batches
+    that training assembles. Members are independent networks of one configuration that are computed
+    together: folds, seeds, an ensemble.
+
+    Attributes:
+        name: name of the network in experiments and model files.
+        schema: the parameters of the network.
+        reads_edge_weights: whether the network supports edge weights.
+        config: the values of the parameters.
+        scheme: the coloring scheme.
+    """
+
+    name: ClassVar[str]
+    schema: ClassVar[type[NetworkParameters]]
+    reads_edge_weights: ClassVar[bool] = False
+
+    def __init__(self, config: NetworkParameters, scheme: Scheme | None = None) -> None:
+        super().__init__()
+        self.config = config
+        self.scheme = Random() if scheme is None else scheme
+
+    @classmethod
+    def from_config(cls: type[_N], config: NetworkParameters) -> _N:
+        """Build a network from its configuration."""
+        return cls(**asdict(config))
+
+    @classmethod
+    def from_graphs(
+        cls: type[_N],
+        graphs: PackedGraphs,
+        *,
+        out_channels: int | None = None,
+        num_members: int = 1,
+        **parameters: Any,
+    ) -> _N:
+        """Build a network for the graphs of a data set.
+
+        Args:
+            graphs: the data set, which determines the number of channels.
+            out_channels: channels of the output; by default the number of classes, or of targets.
+            num_members: independent networks that are computed together.
+            **parameters: parameters of the network. Those that depend on the data are computed
+                unless they are given.
+
+        Raises:
+            InvalidParameterError: if a parameter is unknown or has an invalid value.
+            InvalidGraphError: if the network cannot read the graphs.
+        """
+        check_graph_set(graphs)
+        given_by_graphs = ("in_channels", "out_channels", "num_members")
+        cls.schema.check_names(
+            parameters, [name for name in cls.schema.names() if name not in given_by_graphs]
+        )
+        cls.check_graphs(graphs)
+        if out_channels is None:
+            regression = graphs.targets.is_floating_point()
+            out_channels = graphs.num_targets if regression else graphs.num_classes
+        values = cls.parameters_from_graphs(graphs, parameters) | parameters
+        return cls(graphs.in_channels, out_channels, num_members=num_members, **values)  # type: ignore[call-arg, arg-type]
+
+    @classmethod
+    def parameters_from_graphs(
+        cls, graphs: PackedGraphs, parameters: dict[str, Any]
+    ) -> dict[str, Any]:
+        """Compute the parameters that depend on the data set.
+
+        Args:
+            graphs: the data set.
+            parameters: the parameters that were given.
+        """
+        return {}
+
+    @classmethod
+    def check_graphs(cls, graphs: PackedGraphs) -> None:
+        """Check that networks of this class can read the graphs.
+
+        Raises:
+            InvalidGraphError: if they cannot.
+        """
+        for attribute, readable in (
+            ("edge_attr", "edge_channels" in cls.schema.names()),
+            ("graph_attr", "graph_channels" in cls.schema.names()),
+            ("edge_weight", cls.reads_edge_weights),
+        ):
+            if getattr(graphs, attribute) is not None and not readable:
+                raise InvalidGraphError(
+                    f"{cls.schema.title} does not support {attribute}. Got {attribute} in "
+                    f"{graphs.name!r}. Leave it out: dataclasses.replace(graphs, {attribute}=None)."
+                )
+
+    def check_channels(self, graphs: PackedGraphs) -> None:
+        """Check that the graphs have the channels that the network was built for.
+
+        Raises:
+            InvalidGraphError: if they do not.
+        """
+        self.check_graphs(graphs)
+        for name in ("in_channels", "edge_channels", "graph_channels"):
+            expected, found = getattr(self.config, name, 0), getattr(graphs, name)
+            if expected != found:
+                raise InvalidGraphError(
+                    f"The graphs must have {name}={expected}, as the network was built. Got "
+                    f"{name}={found} in {graphs.name!r}. Build the network with {name}={found}, or "
+                    f"with {type(self).__name__}.from_graphs."
+                )
+
+    def prepare(self, graphs: PackedGraphs) -> tuple[Tensor, ...]:
+        """Compute tensors that the network needs once for each graph: `Batch.prepared`.
+
+        Tables with a row for each graph have an additional row for padding.
+        """
+        return ()
+
+    def num_colorings_for(self, *, training: bool) -> int:
+        """Number of colorings of every graph that the network requests; 0 for no colors."""
+        return 0
+
+    def cost_of_graph(self, num_nodes: float, largest_graph: int, num_colorings: int) -> float:
+        """Number of rows of activations that a layer stores for a graph.
+
+        Args:
+            num_nodes: number of nodes of the graph.
+            largest_graph: number of nodes of the largest graph of the data set.
+            num_colorings: number of colorings of the graph.
+        """
+        return num_nodes * max(1, num_colorings)
+
+    @abstractmethod
+    def forward_batch(self, batch: Batch, colorings: Colorings | None) -> GraphFeatures:
+        """Compute the output for each graph of each member.
+
+        Args:
+            batch: a batch for each member.
+            colorings: `[colorings, nodes]`; None for no colors.
+
+        Returns:
+            `[members, graphs, out_channels]`; any value for graphs that are padding.
+        """
+
+    def forward(
+        self,
+        x: Tensor,
+        edge_index: Tensor,
+        batch: Tensor | None = None,
+        *,
+        edge_weight: Tensor | None = None,
+        edge_attr: Tensor | None = None,
+        graph_attr: Tensor | None = None,
+        colorings: Tensor | None = None,
+        generator: torch.Generator | None = None,
+        batch_size: int | None = None,
+    ) -> Tensor:
+        """Compute the output for each graph.
+
+        Args:
+            x: node attributes `[nodes, in_channels]`, or integer labels `[nodes]`.
+            edge_index: edges `[2, edges]`, from sources to targets. An undirected edge is stored in
+                both directions. An edge that occurs twice is added twice, and a self-loop makes a
+                node its own neighbor; `coalesce` and `remove_self_loops` of
+                `torch_geometric.utils` remove them.
+            batch: the graph of each node, ascending; one graph without it.
+            edge_weight: `[edges]`, factors in the sums over neighbors, if the network supports it.
+            edge_attr: `[edges, edge_channels]`, if the network supports them.
+            graph_attr: `[graphs, graph_channels]`, if the network supports them.
+            colorings: `[colorings, nodes]`, colorings to use instead of those of the scheme, if the
+                network uses colors.
+            generator: source of random colorings; the global generator of torch by default.
+            batch_size: number of graphs, if the last ones can be without nodes.
+
+        Returns:
+            `[graphs, out_channels]`, or `[members, graphs, out_channels]` with several members.
+
+        Raises:
+            InvalidGraphError: if the tensors are not a batch of graphs that the network can read.
+            InvalidColoringError: if the colors do not match the network.
+            UnsupportedTransformError: in a transform of `torch.func` or forward-mode AD.
+        """
+        graphs = self._read(x, edge_index, batch, edge_weight, edge_attr, graph_attr, batch_size)
+        k = self.num_colorings_for(training=self.training)
+        stream = self._colorings(graphs, colorings, k, self.scheme, generator)
+        return self._without_member_axis(self._outputs(graphs, stream, generator))
+
+    @torch.no_grad()
+    def predict(self, graphs: PackedGraphs, *, seed: int = 0, batch_size: int = 256) -> Tensor:
+        """Compute outputs for all graphs of a data set, in evaluation mode without gradients.
+
+        Args:
+            graphs: the data set; targets are not needed.
+            seed: seed of random colorings.
+            batch_size: number of graphs that are computed at the same time.
+
+        Returns:
+            `[graphs, out_channels]`, or `[members, graphs, out_channels]` with several members.
+
+        Raises:
+            InvalidGraphError: if the network cannot read the graphs.
+            InvalidParameterError: if `seed` or `batch_size` is not a valid number.
+        """
+        if isinstance(batch_size, bool) or not isinstance(batch_size, int) or batch_size < 1:
+            raise InvalidParameterError(
+                f"batch_size must be an integer of at least 1. Got {shown(batch_size)}."
+            )
+        check_graph_set(graphs)
+        weight = self._any_weight()
+        self.check_channels(graphs)
+        # Targets are not needed, and may not fit into the dtype.
+        graphs = replace(graphs, y=None).to(weight.device).with_floats(weight.dtype)
+        generator = torch.Generator().manual_seed(check_seed(seed))
+        was_training = self.training
+        self.eval()
+        try:
+            parts = torch.arange(len(graphs), device=weight.device).split(batch_size)
+            outputs = torch.cat([self._predict(graphs, part, generator) for part in parts], dim=1)
+        finally:
+            self.train(was_training)
+        return self._without_member_axis(outputs)
+
+    def _predict(
+        self, graphs: PackedGraphs, chosen: Tensor, generator: torch.Generator
+    ) -> GraphFeatures:
+        # Layers need at least one node, so a graph with nodes is added to each part.
+        with_nodes = graphs.graph_of_node[:1]
+        part = graphs.subset(torch.cat([with_nodes, chosen]))
+        batch = self._checked(part.to_batch())
+        k = self.num_colorings_for(training=False)
+        stored = self.scheme.stored(part, k) if k else None
+        stream = self._colorings(batch, stored, k, self.scheme, generator)
+        return self._outputs(batch, stream, generator)[:, 1:]
+
+    def reset_parameters(self, generators: Generators = None) -> None:
+        """Initialize all parameters and buffers.
+
+        Args:
+            generators: a generator for each member; the global generator of torch by default.
+        """
+        layers = [module for module in self.modules() if isinstance(module, Layer)]
+        # Dropout is last, so that weights are the same with and without dropout.
+        for layer in sorted(layers, key=lambda layer: isinstance(layer, Dropout)):
+            layer.reset_parameters(generators)
+
+    def member(self: _N, number: int) -> _N:
+        """Copy one member to a separate network.
+
+        Args:
+            number: index of the member, from 0 to num_members - 1.
+
+        Raises:
+            InvalidParameterError: if there is no such member.
+        """
+        if number not in range(self.config.num_members):
+            raise InvalidParameterError(
+                f"number must be an integer from 0 to {self.config.num_members - 1}, the last "
+                f"member. Got {shown(number)}."
+            )
+        with torch.random.fork_rng([]):  # a constructor draws weights, which are replaced
+            alone = type(self).from_config(replace(self.config, num_members=1))
+        alone.scheme = self.scheme
+        alone.to(self._any_weight())
+        alone.load_state_dict(
+            {name: value[number : number + 1] for name, value in self.state_dict().items()}
+        )
+        return alone.train(self.training)
+
+    def __repr__(self) -> str:
+        values = asdict(self.config)
+        parts = [str(values.pop("in_channels")), str(values.pop("out_channels"))]
+        defaults = self.schema.defaults()
+        parts += [f"{name}={v!r}" for name, v in values.items() if v != defaults.get(name)]
+        parts.append(f"num_parameters={sum(p.numel() for p in self.parameters())}")
+        return f"{type(self).__name__}({', '.join(parts)})"
+
+    def _outputs(
+        self, graphs: ExactBatch, stream: ColoringStream | None, generator: torch.Generator | None
+    ) -> GraphFeatures:
+        """Compute the output for each graph with the colorings of a stream."""
+        return self.forward_batch(graphs, None if stream is None else stream.all())
+
+    def _read(
+        self,
+        x: Tensor,
+        edge_index: Tensor,
+        batch: Tensor | None,
+        edge_weight: Tensor | None,
+        edge_attr: Tensor | None,
+        graph_attr: Tensor | None,
+        batch_size: int | None,
+        *,
+        needs_graph_attr: bool = True,
+    ) -> ExactBatch:
+        """Check the tensors of a user, and repeat them for each member."""
+        if not torch.compiler.is_compiling():
+            check_transforms(chain([x, edge_weight, edge_attr, graph_attr], self.parameters()))
+        return self._checked(
+            ExactBatch.from_tensors(
+                x, edge_index, batch, edge_weight, edge_attr, graph_attr, batch_size
+            ),
+            needs_graph_attr=needs_graph_attr,
+        )
+
+    def _checked(self, graphs: ExactBatch, *, needs_graph_attr: bool = True) -> ExactBatch:
+        """Check that the network can read a batch, prepare it, and repeat it for each member."""
+        if not torch.compiler.is_compiling():
+            check_readable(graphs, self.config, self._any_weight(), self.reads_edge_weights)
+            if needs_graph_attr:
+                check_graph_attributes(graphs.graph_attr, self.config)
+        prepared = self.prepare(PackedGraphs.from_batch(graphs, self.config.in_channels))
+        return replace(graphs, prepared=prepared).repeat(self.config.num_members)
+
+    def _colorings(
+        self,
+        graphs: ExactBatch,
+        given: Tensor | None,
+        k: int,
+        scheme: Scheme,
+        generator: torch.Generator | None,
+    ) -> ColoringStream | None:
+        """Colorings of a batch: given by the user, or of the scheme; None for no colors."""
+        if given is not None:
+            if not torch.compiler.is_compiling():
+                nodes = graphs.num_nodes // self.config.num_members
+                check_colorings(given, nodes, k, self.largest_color())
+            repeated = given.repeat(1, self.config.num_members)  # [colorings, members * nodes]
+            return InMemoryColorings(repeated, graphs.graph_of_node, graphs.num_graphs)
+        if k == 0:
+            return None
+        # Drawing depends on values and is not compiled.
+        compiling = torch.compiler.is_compiling()
+        draw = torch.compiler.disable(self._draw) if compiling else self._draw
+        return draw(graphs, k, scheme, generator)
+
+    def _draw(
+        self, graphs: ExactBatch, k: int, scheme: Scheme, generator: torch.Generator | None
+    ) -> ColoringStream:
+        groups = scheme.groups(graphs.x, graphs.edge_index, graphs.graph_of_node)
+        partition = Partition.of(groups, graphs.graph_of_node, graphs.num_graphs)
+        stream = scheme.stream(partition, k, generator)
+        self.check_num_colors(int(partition.sizes.max()))
+        return stream
+
+    def check_num_colors(self, num_colors: int) -> None:
+        """Check that the network has at least `num_colors` colors.
+
+        Raises:
+            InvalidColoringError: if it has fewer.
+        """
+
+    def largest_color(self) -> int | None:
+        """The largest color of the network; None if any color is valid."""
+        return None
+
+    def _any_weight(self) -> Tensor:
+        return next(self.parameters())
+
+    def _without_member_axis(self, rows: GraphFeatures) -> Tensor:
+        return rows[0] if self.config.num_members == 1 else rows

@@ -1,0 +1,1 @@
+"""Numeric kernels on tensors, with torch only: sums, look-up, hashing, numbering."""

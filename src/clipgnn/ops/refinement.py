@@ -1,0 +1,92 @@
+"""Color refinement (1-WL), and the lexicographic ranks that it uses."""
+
+import torch
+from jaxtyping import Int
+from torch import Tensor
+
+from clipgnn.ops.pointers import pointers_from_index
+
+
+def refine_colors(
+    colors: Int[Tensor, "nodes"], edge_index: Int[Tensor, "2 edges"]
+) -> Int[Tensor, "nodes"]:
+    """Refine colors by the colors of the neighbors until the partition of nodes is stable.
+
+    In each round the new color of a node encodes its color and the sorted colors of its neighbors
+    (the sources of edges that point to it). New colors are ordered by the old color, then
+    lexicographically by the descending colors of the neighbors. The result does not depend on the
+    order of the nodes, and colors of different graphs can be compared.
+
+    Args:
+        colors: integers, equal for nodes that are equal before the refinement.
+        edge_index: edges of all graphs, with nodes numbered across the graphs.
+
+    Returns:
+        Colors from 0, without gaps.
+    """
+    source, target = edge_index
+    colors = torch.unique(colors, return_inverse=True)[1]
+    pointers = pointers_from_index(target.sort().values, colors.numel())
+    count = 0
+    while count < (largest := _count(colors)):
+        count = largest
+        # Sort by target, and by the color of the neighbor, descending.
+        order = torch.argsort(target * largest + (largest - 1 - colors[source]))
+        ranks = lexicographic_ranks(colors[source][order], pointers, first=colors)
+        colors = torch.unique(ranks, return_inverse=True)[1]
+    return colors
+
+
+def lexicographic_ranks(
+    values: Int[Tensor, "entries"],
+    pointers: Int[Tensor, "sequences_plus_one"],
+    first: Int[Tensor, "sequences"] | None = None,
+) -> Int[Tensor, "sequences"]:
+    """Rank of each sequence: the number of smaller sequences.
+
+    Sequences are compared by the first values that differ, and a prefix is smaller. There is one
+    sort for each position, of the sequences that are long enough.
+
+    Args:
+        values: the sequences, concatenated.
+        pointers: first entry of each sequence, and the number of entries.
+        first: values to compare before all others.
+    """
+    begin, length = pointers[:-1], pointers.diff()
+    rank = torch.zeros_like(begin)
+    if first is not None:
+        rank = _split(rank, first, rank.numel())
+    active = torch.arange(begin.numel(), device=begin.device)
+    for position in range(int(length.max()) if length.numel() else 0):
+        # Sequences that end at this position are smaller than longer ones of the same rank.
+        ended = torch.bincount(rank[active], minlength=rank.numel())
+        active = active[length[active] > position]
+        ended -= torch.bincount(rank[active], minlength=rank.numel())
+        own = rank[active]
+        rank[active] = _split(own, values[begin[active] + position], rank.numel()) + ended[own]
+    return rank
+
+
+def _split(rank: Tensor, value: Tensor, size: int) -> Tensor:
+    """Refine ranks by a value that sequences of equal rank are compared by.
+
+    Args:
+        rank: rank of each sequence, less than `size`.
+        value: the value of each sequence.
+        size: total number of sequences.
+    """
+    value = torch.unique(value, return_inverse=True)[1]
+    key, inverse, count = torch.unique(
+        rank * (_count(value) + 1) + value, return_inverse=True, return_counts=True
+    )
+    before = count.cumsum(0) - count
+    group = key // (_count(value) + 1)
+    # Number of sequences before the first key of each rank.
+    start = torch.full((size,), -1, dtype=torch.int64, device=rank.device)
+    start.scatter_reduce_(0, group, before, "amin", include_self=False)
+    return (group + before - start[group])[inverse]
+
+
+def _count(colors: Tensor) -> int:
+    """Number of colors, which are numbered from 0 without gaps."""
+    return int(colors.max()) + 1 if colors.numel() else 0

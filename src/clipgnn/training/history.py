@@ -1,0 +1,82 @@
+"""Training history: curves, best epoch and duration."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clipgnn.curves import Curves
+from clipgnn.parameters import Recipe
+
+
+@dataclass(frozen=True)
+class History:
+    """Losses and scores of each epoch of one model.
+
+    Attributes:
+        curves: loss and scores of each epoch.
+        best_epoch: epoch with the best validation score (or training loss, if there are no
+            validation graphs), from 1; None if no value is finite.
+        seconds: duration of the training of all models that train together.
+        compile_seconds: duration of compilation before the training.
+    """
+
+    curves: Curves
+    best_epoch: int | None = None
+    seconds: float = 0.0
+    compile_seconds: float = 0.0
+
+    @property
+    def train_loss(self) -> list[float]:
+        """Mean loss over the training graphs in each epoch."""
+        values: list[float] = self.curves.train_loss.tolist()
+        return values
+
+    @property
+    def test_score(self) -> list[float]:
+        """Score of the test graphs after each epoch."""
+        values: list[float] = self.curves.test_score.tolist()
+        return values
+
+    @property
+    def validation_score(self) -> list[float]:
+        """Score of the validation graphs after each epoch; empty if there are none."""
+        values: list[float] = self.curves.validation_score.tolist()
+        return values
+
+    @property
+    def metric(self) -> str:
+        """Name of the metric of the scores."""
+        return self.curves.metric
+
+    @property
+    def diverged(self) -> str | None:
+        """None, or the epoch and learning rate at which a loss or score was no longer finite."""
+        return self.curves.diverged
+
+
+def finite_curves(
+    train_loss: NDArray[np.float64],
+    test_score: NDArray[np.float64],
+    validation_score: NDArray[np.float64],
+    recipe: Recipe,
+) -> Curves:
+    """Create curves that end before the first epoch with a value that is not finite.
+
+    Args:
+        train_loss: `[epochs]`.
+        test_score: `[epochs]`.
+        validation_score: `[epochs]`, or empty.
+        recipe: the recipe, for the metric and the learning rate of the message.
+    """
+    curves = [train_loss, test_score, validation_score]
+    lengths = [
+        int(np.argmin(finite)) if not (finite := np.isfinite(curve)).all() else len(curve)
+        for curve in curves
+        if len(curve)
+    ]
+    epoch = min(lengths, default=0)
+    diverged = None
+    if epoch < len(train_loss):
+        diverged = f"diverged in epoch {epoch + 1}, learning rate {recipe.rate(epoch):g}"
+    return Curves(*(curve[:epoch] for curve in curves), metric=recipe.score, diverged=diverged)

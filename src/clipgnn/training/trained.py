@@ -1,0 +1,182 @@
+"""Results of training: networks with their histories."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal, overload
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from clipgnn.errors import InvalidParameterError
+from clipgnn.graphs.packed import PackedGraphs
+from clipgnn.nn.network import Network
+from clipgnn.parameters import Recipe
+from clipgnn.training.history import History
+
+Task = Literal["classes", "binary", "numbers"]
+"""Kinds of targets: one class for each graph, binary targets, or real numbers."""
+
+
+def task_of(recipe: Recipe, targets: Tensor) -> Task:
+    """The kind of targets that a recipe trains for.
+
+    A user-defined loss of float targets is one for binary targets if its metric is.
+    """
+    if not targets.is_floating_point() and recipe.loss != "binary-cross-entropy":
+        return "classes"
+    return "binary" if recipe.maximize else "numbers"
+
+
+@dataclass(frozen=True, eq=False)
+class TrainedModel:
+    """A trained network.
+
+    Attributes:
+        model: the network in evaluation mode, on the device of the training. With `patience` it has
+            the weights of its best epoch, otherwise those of the last epoch.
+        history: losses and scores of each epoch.
+        recipe: the training recipe.
+        task: the kind of targets.
+        test_outputs: outputs for the test graphs, in the order of the split, after the last epoch:
+            `[graphs, out_channels]`.
+        best_test_outputs: outputs after the epoch with the best validation score; None if the split
+            has no validation graphs.
+    """
+
+    model: Network
+    history: History
+    recipe: Recipe
+    task: Task
+    test_outputs: Tensor
+    best_test_outputs: Tensor | None
+
+    @property
+    def score(self) -> float:
+        """Test score of `model`; NaN if training diverged."""
+        scores = self.history.curves.test_score
+        if self.history.diverged is not None or len(scores) == 0:
+            return float("nan")
+        restored = self.recipe.patience is not None and self.history.best_epoch
+        return float(scores[restored - 1] if restored else scores[-1])
+
+    def predict(self, graphs: PackedGraphs, *, seed: int = 0) -> Tensor:
+        """Predict classes `[graphs]`, or binary or real targets `[graphs, targets]`.
+
+        Args:
+            graphs: the graphs; targets are not needed.
+            seed: seed of random colorings.
+        """
+        outputs = self.model.predict(graphs, seed=seed)
+        if self.task == "classes":
+            return outputs.argmax(1)
+        return (outputs > 0).long() if self.task == "binary" else outputs
+
+    def predict_proba(self, graphs: PackedGraphs, *, seed: int = 0) -> Tensor:
+        """Predict probabilities of classes, or of binary targets: `[graphs, out_channels]`.
+
+        Args:
+            graphs: the graphs; targets are not needed.
+            seed: seed of random colorings.
+
+        Raises:
+            InvalidParameterError: if the targets are numbers.
+        """
+        if self.task == "numbers":
+            raise InvalidParameterError(
+                "Probabilities can be predicted for classes and binary targets. Got a model for "
+                "numbers. Use predict."
+            )
+        return self.as_predictions(self.model.predict(graphs, seed=seed))
+
+    def as_predictions(self, outputs: Tensor) -> Tensor:
+        """Convert outputs to probabilities; those for numbers are returned unchanged."""
+        if self.task == "classes":
+            return outputs.softmax(-1)
+        return outputs.sigmoid() if self.task == "binary" else outputs
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Test scores of several trained models.
+
+    Attributes:
+        metric: name of the score.
+        scores: the score of each model whose training did not diverge.
+        num_diverged: number of models whose training diverged.
+    """
+
+    metric: str
+    scores: tuple[float, ...]
+    num_diverged: int
+
+    @property
+    def mean(self) -> float:
+        """Mean of the scores; NaN if there are none."""
+        return float(np.mean(self.scores)) if self.scores else float("nan")
+
+    @property
+    def std(self) -> float:
+        """Population standard deviation of the scores (divisor n); NaN if there are none."""
+        return float(np.std(self.scores)) if self.scores else float("nan")
+
+    def __str__(self) -> str:
+        models = "model" if len(self.scores) == 1 else "models"
+        text = f"{self.metric} {self.mean:.4f} ± {self.std:.4f} ({len(self.scores)} {models})"
+        return text + (f", {self.num_diverged} diverged" if self.num_diverged else "")
+
+
+class TrainedModels(Sequence[TrainedModel]):
+    """Trained models, one for each split and seed, in the order of the splits."""
+
+    def __init__(self, models: Sequence[TrainedModel]) -> None:
+        self._models = tuple(models)
+
+    @overload
+    def __getitem__(self, index: int) -> TrainedModel: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> "TrainedModels": ...
+
+    def __getitem__(self, index: int | slice) -> "TrainedModel | TrainedModels":
+        if isinstance(index, slice):
+            return TrainedModels(self._models[index])
+        return self._models[index]
+
+    def __len__(self) -> int:
+        return len(self._models)
+
+    def __iter__(self) -> Iterator[TrainedModel]:
+        return iter(self._models)
+
+    @property
+    def histories(self) -> list[History]:
+        """The history of each model."""
+        return [own.history for own in self._models]
+
+    def summary(self) -> Summary:
+        """Mean and spread of the test scores over splits and seeds."""
+        kept = [own.score for own in self._models if own.history.diverged is None]
+        metric = self._models[0].history.metric if self._models else "accuracy"
+        return Summary(metric, tuple(kept), len(self._models) - len(kept))
+
+    def __repr__(self) -> str:
+        return f"TrainedModels({self.summary()})"
+
+
+def split_members(
+    network: Network,
+    histories: Sequence[History],
+    recipe: Recipe,
+    task: Task,
+    test_outputs: Sequence[Tensor],
+    best_test_outputs: Sequence[Tensor | None],
+) -> list[TrainedModel]:
+    """Convert the members of a trained network to separate models."""
+    with torch.no_grad():
+        return [
+            TrainedModel(network.member(number).eval(), history, recipe, task, last, best)
+            for number, (history, last, best) in enumerate(
+                zip(histories, test_outputs, best_test_outputs, strict=True)
+            )
+        ]

@@ -1,0 +1,132 @@
+"""The work of a job: trials are really trained, together or alone, with all accepted values."""
+
+import re
+from math import isfinite
+
+import pytest
+from tests.experiments.fake_training import on_real_data
+from tests.optional import marks_of
+from tests.training.examples import some_graphs
+
+from clipgnn.experiments.executors.in_process import InProcessExecutor
+from clipgnn.experiments.experiment import Overrides
+from clipgnn.experiments.jobs import Job, attempt
+from clipgnn.experiments.reading import find_experiment, parse_experiment, read_experiment
+from clipgnn.experiments.run import run_experiment
+from clipgnn.experiments.store import Store
+from clipgnn.experiments.work import run_trials
+from clipgnn.parameters import MODELS, NONE, Rule, Value
+from clipgnn.training import loop
+from clipgnn.training.engine import Engine
+
+NEEDS_DATA = {
+    "num_colors",  # enough for the largest group
+    "metric",  # one that suits the loss
+    "binary-cross-entropy",
+    "squared-error",
+    "absolute-error",
+    "all",
+    "precomputed",
+}
+"""Parameters and values that need other data, or other values beside them."""
+
+
+def _edges(rule: Rule) -> list[Value]:
+    """The first and last values that a rule accepts."""
+    if rule.kind is bool:
+        return [False, True]
+    step = 1 if rule.kind is int else 1e-3
+    ends = [
+        rule.minimum,
+        None if rule.above is None else rule.above + step,
+        None if rule.below is None else rule.below - step,
+    ]
+    edges = [*rule.words, *(end for end in ends if end is not None)]
+    edges += [NONE] if rule.optional else []
+    assert edges
+    assert all(map(rule.accepts_toml, edges))
+    return edges
+
+
+@pytest.mark.parametrize(
+    ("model", "key", "value"),
+    [
+        pytest.param(name, key, value, marks=marks_of(name))
+        for name, model in MODELS.items()
+        if model.trained
+        for key, rule in model.rules.items()
+        if key not in NEEDS_DATA
+        for value in _edges(rule)
+        if value not in NEEDS_DATA
+    ],
+)
+def test_what_the_schema_accepts_can_be_trained(monkeypatch, model, key, value):
+    monkeypatch.setattr("clipgnn.experiments.work.load", lambda dataset, data: some_graphs(40))
+    content = {"datasets": ["csl"], "models": [{"model": model}], "grid": {"epochs": 1, key: value}}
+    [result] = run_trials(parse_experiment(content, "a", "a.toml").trials()[:1])
+    assert all(map(isfinite, [*result.curves.train_loss, *result.curves.test_score]))
+
+
+@pytest.mark.parametrize(("model", "engines"), [("gin", [3]), ("ring-gnn", [1, 1, 1])])
+def test_folds_are_one_computation_where_the_schema_says_so(monkeypatch, model, engines):
+    built = []
+
+    class Spy(Engine):
+        def __init__(self, graphs, network, recipe, splits, *rest):
+            built.append(len(splits))
+            super().__init__(graphs, network, recipe, splits, *rest)
+
+    monkeypatch.setattr(loop, "Engine", Spy)
+    content = {"datasets": ["csl"], "models": [{"model": model}], "grid": {"epochs": 1}}
+    run_trials(parse_experiment(content, "a", "a.toml").trials()[:3])
+    assert built == engines
+
+
+def test_small_networks_train_together_what_they_train_alone():
+    content = {"epochs": 2, "num_layers": 1, "hidden_channels": 4, "dropout": 0.5}
+    models = [{"model": "gin"}]
+    tasks = ["triangle-freeness"]
+    spec = parse_experiment({"datasets": tasks, "models": models, "grid": content}, "a", "a.toml")
+    trials = spec.trials()[:2]
+    results = run_trials(trials)
+    assert [result.trial for result in results] == [trial.identity for trial in trials]
+    for trial, result in zip(trials, results, strict=True):
+        [alone] = run_trials([trial])
+        assert result.curves.train_loss == pytest.approx(alone.curves.train_loss, rel=1e-4)
+
+
+@pytest.mark.parametrize("protocol", ["gin", "fair"])
+def test_trials_are_trained(protocol):
+    spec = Overrides(protocol=protocol, models=["1-CLIP"])(
+        read_experiment(find_experiment("smoke"))
+    )
+    trials = spec.trials()[:2]
+    outcome = attempt(run_trials, Job(tuple(trials)))
+    assert outcome.error == ""
+    assert outcome.results is not None
+    for result in outcome.results:
+        assert len(result.curves.train_loss) == len(result.curves.test_score) == 2
+        assert all(0 <= score <= 1 for score in result.curves.test_score)
+        assert len(result.curves.validation_score) == (2 if protocol == "fair" else 0)
+        assert result.seconds > 0
+        assert result.versions["torch"]
+    # alone it is the same, to the last bit
+    [alone] = run_trials(trials[1:])
+    assert alone.curves == outcome.results[1].curves
+
+
+def test_training_that_diverges_is_never_a_result(tmp_path):
+    content = {"epochs": 2, "num_layers": 1, "hidden_channels": 4, "learning_rate": 1e30}
+    models = [{"model": "clip", "num_colorings": 1}]
+    text = {"datasets": ["csl"], "models": models, "grid": content, "folds": 2}
+    spec = on_real_data(parse_experiment(text, "a", "a.toml"))
+    with Store(tmp_path / "a.sqlite", create=True) as store:
+        progress = run_experiment(spec, store, InProcessExecutor(run_trials))
+        assert (progress.finished, progress.failed, progress.diverged) == (0, 0, 2)
+        assert store.results() == {}
+        assert store.failures() == {}
+        reasons = [own.error for own in store.diverged().values()]
+    assert len(reasons) == 2
+    assert all(
+        re.fullmatch(r"diverged in epoch [12], learning rate 1e\+30", own) for own in reasons
+    )

@@ -1,0 +1,70 @@
+"""Node features times a weight, against the dense product of the same features."""
+
+import pytest
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from clipgnn.coloring.codes import ColorCode
+from clipgnn.nn.features import ColoredAttributes, DenseFeatures, FactoredFeatures, Features
+from clipgnn.nn.linear import Linear
+
+MEMBERS, NODES, COLORINGS, CHANNELS, OUT = 2, 4, 3, 3, 5
+GENERATOR = torch.Generator().manual_seed(0)
+
+
+def randn(*shape: int) -> Tensor:
+    return torch.randn(shape, generator=GENERATOR, dtype=torch.float64)
+
+
+def assert_product(features: Features, x: Tensor) -> None:
+    """Check `x @ weight + bias` for `[members, nodes, colorings, channels]`, with gradients."""
+    assert features.channels == x.shape[3]
+    weight = randn(MEMBERS, x.shape[3], OUT).requires_grad_()
+    bias = randn(MEMBERS, OUT).requires_grad_()
+    plain = torch.einsum("mnkc,mco->mnko", x, weight)
+    torch.testing.assert_close(features.multiply(weight, None), plain)
+    product = features.multiply(weight, bias)
+    expected = plain + bias[:, None, None]
+    torch.testing.assert_close(product, expected)
+    factors = randn(*expected.shape)
+    for found, wanted in zip(
+        torch.autograd.grad((product * factors).sum(), (weight, bias), retain_graph=True),
+        torch.autograd.grad((expected * factors).sum(), (weight, bias), retain_graph=True),
+        strict=True,
+    ):
+        torch.testing.assert_close(found, wanted)
+
+
+@pytest.mark.parametrize("labels", [False, True])
+@pytest.mark.parametrize("code", ["one-hot", "binary", None])
+def test_colored_attributes(labels: bool, code: str | None) -> None:
+    label = torch.randint(CHANNELS, (MEMBERS * NODES,), generator=GENERATOR)
+    attributes = functional.one_hot(label, CHANNELS).double()
+    x = attributes.view(MEMBERS, NODES, 1, CHANNELS)
+    colorings = None
+    color_code = ColorCode(code or "one-hot", 6)
+    if code is not None:
+        colorings = torch.randint(6, (COLORINGS, MEMBERS * NODES), generator=GENERATOR)
+        codes = torch.eye(6, dtype=torch.float64)
+        if code == "binary":
+            codes = 2.0 * (torch.arange(6)[:, None] >> torch.arange(3) & 1).double() - 1
+        colors = codes[colorings.t()].view(MEMBERS, NODES, COLORINGS, -1)
+        x = torch.cat([x.expand(-1, -1, COLORINGS, -1), colors], dim=3)
+    features = ColoredAttributes(label if labels else attributes, CHANNELS, colorings, color_code)
+    assert_product(features, x)
+
+
+@pytest.mark.parametrize("bias", [True, False])
+def test_factored_features(bias: bool) -> None:
+    last = Linear(MEMBERS, 6, CHANNELS, bias=bias).double().requires_grad_(False)
+    activations = randn(MEMBERS, NODES, COLORINGS, 6)
+    x = torch.einsum("mnkh,mhc->mnkc", activations, last.weight)
+    if last.bias is not None:
+        x = x + last.bias[:, None, None]
+    assert_product(FactoredFeatures(activations, last), x)
+
+
+def test_dense_features() -> None:
+    x = randn(MEMBERS, NODES, COLORINGS, CHANNELS)
+    assert_product(DenseFeatures(x), x)

@@ -1,0 +1,64 @@
+"""Color refinement and lexicographic ranks against slow and obvious implementations."""
+
+import networkx as nx
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clipgnn.ops.refinement import lexicographic_ranks, refine_colors
+
+SEQUENCES = st.lists(st.lists(st.integers(0, 2), max_size=4), min_size=1, max_size=10)
+
+
+def _flat(sequences: list[list[int]]) -> tuple[torch.Tensor, torch.Tensor]:
+    values = torch.tensor([value for sequence in sequences for value in sequence])
+    pointers = torch.tensor([0, *map(len, sequences)]).cumsum(0)
+    return values.long(), pointers
+
+
+@given(SEQUENCES)
+def test_ranks_are_numbers_of_smaller_sequences(sequences: list[list[int]]) -> None:
+    expected = [sum(other < own for other in sequences) for own in sequences]
+    assert lexicographic_ranks(*_flat(sequences)).tolist() == expected
+
+
+@given(SEQUENCES, st.randoms(use_true_random=False))
+def test_first_values_are_compared_before_all_others(sequences, random) -> None:
+    first = [random.randint(0, 2) for _ in sequences]
+    whole = [(own, *sequence) for own, sequence in zip(first, sequences, strict=True)]
+    expected = [sum(other < own for other in whole) for own in whole]
+    ranks = lexicographic_ranks(*_flat(sequences), first=torch.tensor(first))
+    assert ranks.tolist() == expected
+
+
+def _reference(graph: nx.Graph, colors: dict[int, int]) -> list[int]:
+    """The definition, with tuples and dictionaries."""
+    while True:
+        keys = {
+            node: (colors[node], sorted((colors[other] for other in graph[node]), reverse=True))
+            for node in graph
+        }
+        ordered = sorted({(own, tuple(others)) for own, others in keys.values()})
+        refined = {
+            node: ordered.index((own, tuple(others))) for node, (own, others) in keys.items()
+        }
+        if len(set(refined.values())) == len(set(colors.values())):
+            return [refined[node] for node in sorted(graph)]
+        colors = refined
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_refinement_against_its_definition(seed: int) -> None:
+    graph = nx.gnp_random_graph(9, 0.3, seed=seed)
+    start = {node: (node * seed) % 2 for node in graph}
+    edges = torch.tensor([*graph.edges, *((b, a) for a, b in graph.edges)]).view(-1, 2).t().long()
+    found = refine_colors(torch.tensor([start[node] for node in sorted(graph)]), edges)
+    assert found.tolist() == _reference(graph, start)
+
+
+def test_regular_graphs_are_not_told_apart() -> None:
+    ring, triangles = nx.cycle_graph(6), nx.disjoint_union(nx.cycle_graph(3), nx.cycle_graph(3))
+    both = nx.disjoint_union(ring, triangles)
+    edges = torch.tensor([*both.edges, *((b, a) for a, b in both.edges)]).t()
+    assert refine_colors(torch.zeros(12, dtype=torch.int64), edges).tolist() == [0] * 12
