@@ -7,7 +7,8 @@ OLDEST := .venv-oldest
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 PYTHON ?=
-PYTEST_FLAGS ?= --timeout=600 --numprocesses=2 --dist=loadfile
+# In the order of the files: by numbers of tests, files with few long tests would come last.
+PYTEST_FLAGS ?= --timeout=600 --numprocesses=2 --dist=loadfile --no-loadscope-reorder
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
