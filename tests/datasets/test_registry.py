@@ -6,12 +6,13 @@ from pathlib import Path
 import pytest
 import torch
 
-from clipgnn.datasets import registry
+from clipgnn.datasets import properties, registry
 from clipgnn.datasets.properties import circular_skip_links
-from clipgnn.datasets.registry import BENCHMARKS, DATASET_NAMES, PROPERTY_TASKS, load_dataset
+from clipgnn.datasets.registry import load_dataset
 from clipgnn.datasets.tu import load_tu
 from clipgnn.errors import DatasetNotFoundError, InvalidParameterError
 from clipgnn.graphs.packed import PackedGraphs
+from clipgnn.parameters.datasets import BENCHMARKS, DATASETS, PROPERTY_TASKS
 
 CONTRACT = [
     *("connectivity", "bipartiteness", "triangle-freeness", "csl"),
@@ -36,14 +37,16 @@ def no_network(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_names() -> None:
-    assert list(DATASET_NAMES) == CONTRACT
+    assert list(DATASETS) == CONTRACT
 
 
 @pytest.mark.parametrize("name", PROPERTY_TASKS)
 def test_property_tasks_by_name(name: str) -> None:
     graphs = load_dataset(name, seed=3)
     assert graphs.name == name
-    assert torch.equal(graphs.edge_index, PROPERTY_TASKS[name](3).edge_index)
+    assert torch.equal(
+        graphs.edge_index, getattr(properties, PROPERTY_TASKS[name].rsplit(".", 1)[1])(3).edge_index
+    )
     assert not torch.equal(graphs.edge_index, load_dataset(name, seed=4).edge_index)
 
 

@@ -13,6 +13,7 @@ from rich.table import Table
 
 from clipgnn.commands.terminal import terminal
 from clipgnn.errors import DatasetFileError, DatasetNotFoundError, one_line
+from clipgnn.parameters.datasets import DATASETS
 from clipgnn.report.markdown import escape
 
 
@@ -48,17 +49,17 @@ def data(
     The exit status is 1 if a data set given as an argument is missing or damaged.
     """
     from clipgnn.datasets.characteristics import characteristics
-    from clipgnn.datasets.registry import DATASET_NAMES, load_dataset
+    from clipgnn.datasets.registry import load_dataset
 
     mean = repr if format is TableFormat.csv else "{:.2f}".format
     rows: list[list[str]] = []
     problems: list[str] = []
-    for name in names or DATASET_NAMES:
+    for name in names or DATASETS:
         try:
             graphs = load_dataset(name, root=root, seed=seed, download=download)
         except (DatasetNotFoundError, DatasetFileError) as error:
             absent = isinstance(error, DatasetNotFoundError)
-            if absent and name not in DATASET_NAMES:
+            if absent and name not in DATASETS:
                 raise
             problems.append(str(error))
             rows.append([name, *[""] * 8, "missing" if absent else "damaged"])

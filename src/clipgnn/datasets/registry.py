@@ -1,31 +1,12 @@
 """Data sets by name: the nine of the paper, and all others of the TU collection."""
 
 import os
-from collections.abc import Callable, Mapping
+from importlib import import_module
 
-from clipgnn.datasets.properties import (
-    bipartiteness,
-    circular_skip_links,
-    connectivity,
-    triangle_freeness,
-)
 from clipgnn.datasets.tu import check_name, load_tu
 from clipgnn.errors import DatasetNotFoundError, suggestion
 from clipgnn.graphs.packed import PackedGraphs
-
-PROPERTY_TASKS: Mapping[str, Callable[[int], PackedGraphs]] = {
-    "connectivity": connectivity,
-    "bipartiteness": bipartiteness,
-    "triangle-freeness": triangle_freeness,
-    "csl": circular_skip_links,
-}
-"""The synthetic tasks, which are generated from a seed."""
-
-BENCHMARKS = ("MUTAG", "PTC_MR", "PROTEINS", "IMDB-BINARY", "IMDB-MULTI")
-"""The real data sets of the paper, which calls them MUTAG, PTC, PROTEINS, IMDBb and IMDBm."""
-
-DATASET_NAMES = (*PROPERTY_TASKS, *BENCHMARKS)
-"""All data sets of the paper."""
+from clipgnn.parameters.datasets import BENCHMARKS, DATASETS, PROPERTY_TASKS
 
 
 def load_dataset(
@@ -38,7 +19,8 @@ def load_dataset(
     """Load a data set by its name.
 
     Args:
-        name: one of `DATASET_NAMES`, or any other data set in the layout of the TU collection.
+        name: one of `clipgnn.parameters.datasets.DATASETS`, or any other data set in the layout of
+            the TU collection.
         root: folder of the TU data sets, as for `load_tu`.
         seed: seed of the property tasks; other data sets do not depend on it.
         download: whether a missing TU data set may be downloaded.
@@ -53,14 +35,16 @@ def load_dataset(
         PackedGraphs('csl', graphs=150, nodes=6150, edges=24600, in_channels=1)
     """
     check_name(name)
-    if (make := PROPERTY_TASKS.get(name)) is not None:
-        return make(seed)
+    if name in PROPERTY_TASKS:
+        module, function = PROPERTY_TASKS[name].rsplit(".", 1)
+        generated: PackedGraphs = getattr(import_module(module), function)(seed)
+        return generated
     try:
         return load_tu(name, root, download=download)
     except DatasetNotFoundError as error:
         if name in BENCHMARKS:
             raise
         raise DatasetNotFoundError(
-            f"The name of a data set must be one of {', '.join(DATASET_NAMES)}, or of a folder in "
-            f"the TU layout. Got {name!r}.{suggestion(name, DATASET_NAMES)} {error}"
+            f"The name of a data set must be one of {', '.join(DATASETS)}, or of a folder in "
+            f"the TU layout. Got {name!r}.{suggestion(name, DATASETS)} {error}"
         ) from error

@@ -1,15 +1,8 @@
-"""The names of data sets, splits and published tables that an experiment file can use.
+"""The options of data sets, splits and published tables that an experiment file can use.
 
-They are listed here because the packages that define them need torch, and experiment files are also
-read on machines without it. The tests compare the lists. Models and their parameters are in
-`clipgnn.parameters`.
+Data sets, models and their parameters are in `clipgnn.parameters`. The tests compare the names of
+published tables with those of the report, which is a layer above.
 """
-
-BENCHMARKS = ("MUTAG", "PTC_MR", "PROTEINS", "IMDB-BINARY", "IMDB-MULTI")
-"""Data sets of the TU collection known by name."""
-
-DATASETS = ("connectivity", "bipartiteness", "triangle-freeness", "csl", *BENCHMARKS)
-"""Data sets known by name."""
 
 OPTION = "@"
 """Sign before an option of a TU data set, such as `MUTAG@edge_labels`."""

@@ -16,8 +16,6 @@ from clipgnn.errors import (
     suggestion,
 )
 from clipgnn.experiments.catalog import (
-    BENCHMARKS,
-    DATASETS,
     OPTION,
     PUBLISHED,
     SPLITS,
@@ -27,6 +25,7 @@ from clipgnn.experiments.catalog import (
 from clipgnn.experiments.experiment import KEPT, Axes, Experiment, ModelRow
 from clipgnn.experiments.protocol import PROTOCOLS
 from clipgnn.parameters import LARGEST_INTEGER, MODELS, Recipe, Rule, Value
+from clipgnn.parameters.datasets import BENCHMARKS, DATASETS
 
 MAX_BYTES = 2**20
 """Largest size of an experiment file."""

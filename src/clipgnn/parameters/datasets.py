@@ -1,0 +1,17 @@
+"""The data sets of the paper by name, without torch."""
+
+from collections.abc import Mapping
+
+PROPERTY_TASKS: Mapping[str, str] = {
+    "connectivity": "clipgnn.datasets.properties.connectivity",
+    "bipartiteness": "clipgnn.datasets.properties.bipartiteness",
+    "triangle-freeness": "clipgnn.datasets.properties.triangle_freeness",
+    "csl": "clipgnn.datasets.properties.circular_skip_links",
+}
+"""The synthetic tasks, with the functions that generate them from a seed."""
+
+BENCHMARKS = ("MUTAG", "PTC_MR", "PROTEINS", "IMDB-BINARY", "IMDB-MULTI")
+"""The real data sets of the paper, which calls them MUTAG, PTC, PROTEINS, IMDBb and IMDBm."""
+
+DATASETS = (*PROPERTY_TASKS, *BENCHMARKS)
+"""All data sets of the paper."""
