@@ -33,8 +33,8 @@ class InvalidParameterError(ClipGNNError, ValueError):
 
     Args:
         message: the message.
-        parameter: name of the parameter as it stands in the message, where a caller may know it
-            under another name: the command line replaces it by its flag.
+        parameter: name of the parameter in the message, which the command line replaces by its
+            flag.
     """
 
     def __init__(self, message: str, *, parameter: str | None = None) -> None:

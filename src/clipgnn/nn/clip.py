@@ -1,7 +1,7 @@
 """CLIP, the Colored Local Iterative Procedure: Eqs. (5) and (9)."""
 
 from functools import partial
-from typing import Any, TypedDict, Unpack
+from typing import Any, Unpack
 
 import torch
 from torch import Tensor, nn
@@ -17,28 +17,16 @@ from clipgnn.graphs.packed import PackedGraphs
 from clipgnn.nn import streaming
 from clipgnn.nn.aggregation import Aggregation
 from clipgnn.nn.features import ColoredAttributes, FactoredFeatures
+from clipgnn.nn.inputs import Inputs
 from clipgnn.nn.memory import MemoryLimits
 from clipgnn.nn.network import Network
-from clipgnn.nn.norm import BatchNorm, Moments
+from clipgnn.nn.norm import Moments, running_moments
 from clipgnn.nn.readout import Readout, each_node, sum_nodes
 from clipgnn.parameters import COLORINGS, CLIPParameters, documented
 from clipgnn.shapes import Colorings, GraphFeatures
 
 NUM_MEASURED_COLORINGS = 16
 """Number of colorings for batch statistics if colorings are streamed in training."""
-
-
-class Inputs(TypedDict, total=False):
-    """Keyword arguments of `CLIP.forward`."""
-
-    edge_weight: Tensor | None
-    edge_attr: Tensor | None
-    graph_attr: Tensor | None
-    colorings: Tensor | None
-    num_colorings: int | None
-    coloring: str | Scheme | None
-    generator: torch.Generator | None
-    batch_size: int | None
 
 
 @documented(CLIPParameters)
@@ -323,7 +311,7 @@ class CLIP(Network):
         elif stream.max_count <= memory.max_unstreamed(graphs, with_gradients=with_gradients):
             best = run(graphs, stream.all(), None).amax(1)
         else:
-            moments = self._statistics()
+            moments = running_moments(self.layers)
             if self.config.norm is not None and not moments:
                 run(graphs, stream.sample(NUM_MEASURED_COLORINGS, generator), moments)
             best = streaming.maximum(
@@ -365,13 +353,6 @@ class CLIP(Network):
         for layer in others:
             x = layer(x, directions, moments, graphs.node_mask)
         return x
-
-    def _statistics(self) -> Moments:
-        """Statistics for streamed colorings: the running averages; none yet in training."""
-        norms = [module for module in self.layers.modules() if isinstance(module, BatchNorm)]
-        if any(norm.training for norm in norms):
-            return {}
-        return {norm: norm.statistics() for norm in norms}
 
     def _stream(
         self,

@@ -220,5 +220,13 @@ class BatchNorm(Layer):
             average.lerp_(value.to(average.dtype), share.to(average.dtype))
 
 
+def running_moments(network: nn.Module) -> Moments:
+    """Running averages of all batch normalizations of a network; none while it is trained."""
+    norms = [module for module in network.modules() if isinstance(module, BatchNorm)]
+    if any(norm.training for norm in norms):
+        return {}
+    return {norm: norm.statistics() for norm in norms}
+
+
 def _wide(dtype: torch.dtype) -> torch.dtype:
     return torch.promote_types(dtype, torch.float32)
