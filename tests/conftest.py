@@ -1,10 +1,13 @@
 """Configuration of every test: checked shapes, reproducible examples, optional packages."""
 
+import importlib
 import importlib.util
 import os
+import pkgutil
 import sys
 from collections.abc import Iterator, Sequence
 from importlib.abc import MetaPathFinder
+from pathlib import Path
 from types import ModuleType
 
 import jaxtyping
@@ -47,6 +50,18 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
             if not is_installed(package):
                 pytest.skip(f"{package} is not installed")
 
+
+# Without a GPU, Triton's interpreter runs the kernels; it is chosen before they are loaded.
+if not torch.cuda.is_available():
+    os.environ["TRITON_INTERPRET"] = "1"
+
+# Triton reads the source of its kernels, which the hook below would change.
+if is_installed("triton"):
+    for module in pkgutil.iter_modules(
+        [str(Path(__file__).parents[1] / "src/clipgnn/ops/kernels")]
+    ):
+        if module.name != "launch":  # has no kernels
+            importlib.import_module(f"clipgnn.ops.kernels.{module.name}")
 
 # The hook checks annotations as modules are loaded, so it precedes every import of clipgnn. Without
 # beartype the annotations are not checked.

@@ -37,19 +37,3 @@ def test_seed_and_counter_determine_the_colorings() -> None:
     assert torch.equal(first, triangle_colorings(0, 0))
     assert not torch.equal(first, triangle_colorings(1, 0))
     assert not torch.equal(first, triangle_colorings(0, 1))
-
-
-def test_padding_has_every_color() -> None:
-    """Gradients of padding are zero, but their additions to one row would be serialized."""
-    graphs = PackedGraphs(
-        name="points",
-        x=torch.zeros(5, dtype=torch.int64),
-        in_channels=1,
-        edge_index=torch.zeros(2, 0, dtype=torch.int64),
-        node_pointers=torch.tensor([0, 4, 5]),
-        edge_pointers=torch.tensor([0, 0, 0]),
-    )
-    batch = assembler_of(graphs).batch(torch.tensor([[1]]), Capacity(10, 0))
-    colorings = HashedSampler().sample(batch, 3, torch.tensor([0]), torch.tensor(0))
-    for block in colorings[:, 1:].split(4, dim=1):
-        assert torch.equal(block.sort(dim=1).values[0], torch.arange(block.shape[1]))

@@ -192,7 +192,7 @@ def test_groups_of_the_assembler_decide_about_hashed_colorings() -> None:
         sampler = scheme.sampler(graphs, partition_of(scheme, graphs))
         drawn = sampler.sample(batch, 8, torch.tensor([0]), torch.tensor(0))
         largest.append(int(drawn.max()) + 1)
-    assert largest == [assembler_of(graphs).largest_group, 6]
+    assert largest == [assembler_of(graphs).groups.largest, 6]
     assert largest[0] < 6
 
 

@@ -232,18 +232,17 @@ def test_groups_are_those_of_the_graphs() -> None:
     graphs = packed()
     batch, chosen = padded_batch(graphs)
     groups = color_groups(graphs.x, graphs.graph_of_node)
-    pairs: dict[int, set[tuple[int, int]]] = {}
+    same = batch.same_group
     for position, graph, first in positions(graphs, chosen, batch.num_nodes // MEMBERS):
-        for node in range(int(graphs.node_pointers.diff()[graph])):
-            number = int(batch.groups[position + node])
-            pairs.setdefault(number, set()).add((position, int(groups[first + node])))
-    assert all(len(found) == 1 for found in pairs.values())
-    assert len(pairs) == len({found for one in pairs.values() for found in one})
-    assert assembler_of(graphs).largest_group == int(
-        Partition.of(groups, graphs.graph_of_node).sizes.max()
-    )
-    smaller = (batch.groups[None] < batch.groups[:, None]).sum(1)
-    assert torch.equal(batch.group_starts, smaller)
+        own = groups[first : first + int(graphs.node_pointers.diff()[graph])]
+        for node, group in enumerate(own.tolist()):
+            slot = position + node
+            entries = same.col[same.begin[slot] :][: same.count[slot]] + same.first[slot]
+            expected = (own == group).nonzero()[:, 0] + position
+            assert torch.equal(entries, expected)
+    assert batch.node_mask is not None
+    assert not same.count[~batch.node_mask.flatten()].any()
+    assert batch.largest_group == int(Partition.of(groups, graphs.graph_of_node).sizes.max())
 
 
 @every_kind

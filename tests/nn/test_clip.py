@@ -20,6 +20,7 @@ from tests.nn.examples import (
 from torch import Tensor
 
 from clipgnn.nn import CLIP
+from clipgnn.nn.features import ColoredAttributes
 
 every_method = pytest.mark.parametrize("method", ["forward", "embed", "embed_nodes"])
 dtypes = pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
@@ -232,3 +233,52 @@ def test_shapes_of_the_results(num_colorings: Any) -> None:
     assert model(**arguments).shape == (len(GROUPS), 2)
     assert model.embed(**arguments).shape == (len(GROUPS), 5)
     assert model.embed_nodes(**arguments).shape == (sum(map(len, GROUPS)), 5)
+
+
+@pytest.mark.parametrize("training", [True, False])
+@pytest.mark.parametrize("directed", [True, False])
+@pytest.mark.parametrize("num_colorings", [0, 3])
+def test_distinct_rows_do_not_change_outputs_and_gradients(
+    training: bool, directed: bool, num_colorings: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    torch.manual_seed(0)
+    size = {"num_colorings": num_colorings, "num_colors": 12, "hidden_channels": 6}
+    model = CLIP(2, 3, num_layers=2, directed=directed, **size).double().train(training)  # type: ignore[arg-type]
+    label, batch = torch.randint(2, (24,)), torch.arange(24) // 12
+    edge_index = torch.randint(12, (2, 60)) + 12 * (torch.arange(60) % 2)
+    colorings = None
+    if num_colorings:
+        colorings = torch.stack([torch.randperm(12).repeat(2) for _ in range(3)])
+
+    def outputs_and_gradients() -> list[Tensor]:
+        copied = copy.deepcopy(model)
+        output = copied(label, edge_index, batch, colorings=colorings)
+        output.square().sum().backward()
+        gradients = [p.grad for p in copied.parameters() if p.grad is not None]
+        return [output.detach(), *gradients, *copied.buffers()]
+
+    calls = []
+    original = ColoredAttributes.distinct
+
+    def recorded(features: ColoredAttributes) -> object:
+        calls.append(original(features))
+        return calls[-1]
+
+    monkeypatch.setattr(ColoredAttributes, "distinct", recorded)
+    found = outputs_and_gradients()
+    assert calls
+    assert None not in calls
+    monkeypatch.setattr(ColoredAttributes, "distinct", lambda features: None)
+    torch.testing.assert_close(found, outputs_and_gradients())
+
+
+def test_redundant_biases_have_a_gradient_of_zero() -> None:
+    model = CLIP(2, 2, hidden_channels=4, num_layers=2, num_colorings=2, num_colors=8).double()
+    x = torch.rand(8, 2).double()
+    edge_index = torch.tensor([[0, 1, 2, 0, 3, 4, 5, 6, 7, 5], [1, 0, 0, 2, 4, 3, 6, 5, 5, 7]])
+    batch = torch.tensor([0, 0, 0, 1, 1, 2, 2, 2])
+    model(x, edge_index, batch).square().sum().backward()
+    redundant = {id(own) for own in model.redundant_biases()}
+    for name, own in model.named_parameters():
+        assert own.grad is not None
+        assert bool((own.grad.abs() < 1e-12).all()) == (id(own) in redundant), name

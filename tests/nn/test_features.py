@@ -68,3 +68,31 @@ def test_factored_features(bias: bool) -> None:
 def test_dense_features() -> None:
     x = randn(MEMBERS, NODES, COLORINGS, CHANNELS)
     assert_product(DenseFeatures(x), x)
+
+
+def repeated(code: str | None, labels: int = CHANNELS) -> ColoredAttributes:
+    """Features of 40 nodes of one member with 3 labels and 4 colors."""
+    label = torch.randint(labels, (40,), generator=GENERATOR)
+    colorings = torch.randint(4, (COLORINGS, 40), generator=GENERATOR)
+    return ColoredAttributes(
+        label, labels, None if code is None else colorings, ColorCode(code or "one-hot", 4)
+    )
+
+
+@pytest.mark.parametrize("code", ["one-hot", "binary", None])
+def test_distinct_rows_are_those_of_all_nodes_and_colorings(code: str | None) -> None:
+    features = repeated(code)
+    distinct = features.distinct()
+    assert distinct is not None
+    weight, bias = randn(1, features.channels, OUT), randn(1, OUT)
+    rows = distinct.rows.multiply(weight, bias).flatten(1, 2)
+    assert rows[0].unique(dim=0).shape == rows[0].shape
+    torch.testing.assert_close(distinct.expand(rows), features.multiply(weight, bias))
+    assert torch.equal(distinct.counts[0], torch.bincount(distinct.index.flatten()))
+
+
+def test_distinct_rows_are_used_only_where_they_are_few_and_known() -> None:
+    assert repeated("one-hot", labels=1000).distinct() is None
+    assert ColoredAttributes(torch.arange(6), 6, None, ColorCode("one-hot", 1)).distinct() is None
+    assert ColoredAttributes(randn(9, 2), 2, None, ColorCode("one-hot", 1)).distinct() is None
+    assert DenseFeatures(randn(1, NODES, COLORINGS, CHANNELS)).distinct() is None

@@ -221,17 +221,9 @@ def test_the_treatment_of_constant_channels_is_continuous_and_leaves_the_others(
     torch.testing.assert_close(share[-200:], torch.ones(200), rtol=1e-6, atol=0)
 
 
-def test_near_constant_channels_do_not_take_the_kernel_and_others_do() -> None:
-    norm, x, unit = BatchNorm(1, CHANNELS), _constant(0.5, torch.float32), 64 * 2**-23
-    assert not norm._suits_kernel(x, unit)
-    assert norm._suits_kernel(x[:, :, 1:], unit)
-    assert norm._suits_kernel(rows(0, 1, torch.float32), unit)
-    assert not norm._suits_kernel(rows(0, 2, torch.float32), unit)
-
-
 @pytest.mark.parametrize("number", [10**3, 10**5, 10**6])
 def test_one_row_that_differs_is_the_same_in_training_and_evaluation(number: int) -> None:
-    """It is in the sample that chooses torch's kernel, and not representative of the others."""
+    """Its channel varies little, so that the choice of the kernel depends on exact statistics."""
     x = torch.ones(1, number, 1)
     x[0, 0] += 0.0025
     norm = BatchNorm(1, 1)
@@ -248,3 +240,32 @@ def test_a_member_with_one_row_is_its_bias_and_leaves_its_averages() -> None:
     assert torch.equal(out[1, 0], norm.bias[1])
     assert norm.running_weight.flatten().tolist() == [pytest.approx(0.1), 0.0]
     assert torch.equal(norm.statistics()[1][1], torch.ones(CHANNELS, dtype=torch.float64))
+
+
+@pytest.mark.parametrize("members", [1, 2])
+def test_counts_are_repetitions_of_rows(members: int) -> None:
+    """Rows, statistics and gradients are those of the repeated rows."""
+    norm, same = BatchNorm(members, CHANNELS).double(), BatchNorm(members, CHANNELS).double()
+    x = rows(0, members, torch.float64).requires_grad_()
+    counts = torch.tensor([1, 3, 2, 1, 5, 1, 2])
+    found = norm(x, None, None, counts.expand(members, -1))
+    expected = same(x.repeat_interleave(counts, dim=1))
+    torch.testing.assert_close(found.repeat_interleave(counts, dim=1), expected)
+    for name, average in norm.named_buffers():
+        torch.testing.assert_close(average, same.get_buffer(name))
+    factors = rows(1, members, torch.float64).repeat_interleave(counts, dim=1)
+    of_distinct = (found.repeat_interleave(counts, dim=1) * factors).sum()
+    torch.testing.assert_close(
+        torch.autograd.grad(of_distinct, x), torch.autograd.grad((expected * factors).sum(), x)
+    )
+
+
+def test_rows_are_overwritten_only_where_it_is_allowed() -> None:
+    norm, x = BatchNorm(1, CHANNELS).eval(), rows(0, 1, torch.float32)
+    before = x.clone()
+    with torch.no_grad():
+        expected = norm(x)
+        assert torch.equal(x, before)
+        found = norm(x, overwrite=True)
+    assert torch.equal(found, expected)
+    assert found.data_ptr() == x.data_ptr()

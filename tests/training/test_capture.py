@@ -34,13 +34,14 @@ def test_deterministic_while_recording_and_the_users_mode_afterwards(
 ) -> None:
     seen = []
 
-    def record(self: Captured, engine: Any, compile: bool) -> None:
+    def record(self: Captured, engine: Any, compile: bool | None) -> None:
         seen.append(_mode())
         if fails:
             raise RuntimeError("too little memory")
 
     monkeypatch.setattr(Captured, "_record_all", record)
-    monkeypatch.setattr(torch.cuda, "synchronize", lambda device: None)
+    stream = SimpleNamespace(synchronize=lambda: None)
+    monkeypatch.setattr(torch.cuda, "current_stream", lambda device: stream)
     monkeypatch.setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
     torch.use_deterministic_algorithms(users[0], warn_only=users[1])
     try:

@@ -24,7 +24,7 @@ def test_the_rate_is_halved() -> None:
     rates = []
     for epoch in range(5):
         engine.set_rate(epoch)
-        rates.append(engine.optimizer.param_groups[0]["lr"])
+        rates.append(engine.optimizer.rate)
     assert rates == [0.5, 0.5, 0.25, 0.25, 0.125]
 
 

@@ -81,7 +81,7 @@ def test_patience_restores_the_best_epoch(loss: str, together: bool) -> None:
     """The score of the returned model is the one its history has for the best epoch."""
     graphs, splits, seeds = some_graphs(40), folds(5, 40)[:3], [1, 2, 3]
     graphs = regressed(graphs) if loss == "squared-error" else graphs
-    recipe = Recipe(epochs=15, batch_size=8, learning_rate=0.01, loss=loss, patience=3)
+    recipe = Recipe(epochs=40, batch_size=8, learning_rate=0.01, loss=loss, patience=3)
     models = train(graphs, BLIND, recipe, splits, seeds, together=together)
     for trained, split in zip(models, splits, strict=True):
         best = trained.history.best_epoch

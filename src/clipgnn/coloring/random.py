@@ -11,8 +11,7 @@ from clipgnn.coloring.schemes import Sampler, Scheme
 from clipgnn.coloring.stream import InMemoryColorings
 from clipgnn.graphs.capacity import FixedBatch
 from clipgnn.graphs.packed import PackedGraphs
-from clipgnn.ops.hashing import hashed_integers
-from clipgnn.ops.numbering import ranks_in_groups
+from clipgnn.ops.ranks import hashed_ranks
 from clipgnn.shapes import Colorings
 
 
@@ -67,6 +66,6 @@ class HashedSampler(Sampler):
         seeds: Int[Tensor, "members"],
         counter: Int[Tensor, ""],
     ) -> Colorings:
-        members, nodes = seeds.numel(), batch.num_nodes // seeds.numel()
-        random = hashed_integers(seeds, counter, k, nodes).view(k, members * nodes)
-        return ranks_in_groups(random, batch.groups, batch.group_starts)
+        return hashed_ranks(
+            seeds, counter, k, batch.same_group, batch.node_ids, batch.largest_group
+        )

@@ -11,6 +11,7 @@ from clipgnn.graphs.capacity import EdgeRows, FixedBatch, FixedEdges, FixedSegme
 from clipgnn.graphs.packed import PackedGraphs
 from clipgnn.ops.gather_sum import Neighbors
 from clipgnn.ops.pointers import inverse_order
+from clipgnn.ops.slots import Slots, fill_slots
 
 
 class Capacity(NamedTuple):
@@ -53,6 +54,11 @@ class _Table:
             weight=None if graphs.edge_weight is None else graphs.edge_weight[order],
         )
 
+    def neighbors(self, nodes: Slots) -> Neighbors:
+        """The neighbors of the nodes of a batch."""
+        begin, count = self.begin[nodes.item], self.count[nodes.item]
+        return Neighbors(begin, count, nodes.first, self.col, self.weight)
+
 
 @dataclass(frozen=True)
 class _EdgeTable:
@@ -87,6 +93,37 @@ class _EdgeTable:
             weight=None if weight is None else functional.pad(weight[own], (0, 1)),
             attr=functional.pad(attr[own], (0, 0, 0, 1)),
             position=functional.pad(position, (0, 1)),
+        )
+
+
+@dataclass(frozen=True)
+class _GroupTable:
+    """Groups of nodes that must get distinct colors.
+
+    Attributes:
+        begin: position in `col` of the group of each node, and of an additional padding node.
+        count: size of the group of each node; 0 for padding.
+        col: nodes sorted by graph and group, numbered within their graph.
+        largest: size of the largest group.
+    """
+
+    begin: Tensor
+    count: Tensor
+    col: Tensor
+    largest: int
+
+    @classmethod
+    def of(cls, graphs: PackedGraphs, groups: Tensor) -> "_GroupTable":
+        """The table of groups, which are numbered within each graph."""
+        key = graphs.graph_of_node * (int(groups.max()) + 1) + groups
+        _, number, sizes = torch.unique(key, return_inverse=True, return_counts=True)
+        order = torch.argsort(key, stable=True)
+        first_of_graph = graphs.node_pointers[graphs.graph_of_node]
+        return cls(
+            begin=functional.pad((sizes.cumsum(0) - sizes)[number], (0, 1)),
+            count=functional.pad(sizes[number], (0, 1)),
+            col=order - first_of_graph[order],
+            largest=int(sizes.max()),
         )
 
 
@@ -126,9 +163,7 @@ class Assembler:
         self.graph_attr = graphs.graph_attr
         if graphs.graph_attr is not None:
             self.graph_attr = functional.pad(graphs.graph_attr, (0, 0, 0, 1))
-        self.groups = functional.pad(groups, (0, 1))
-        starts, self.largest_group = _starts_of_groups(graphs, groups)
-        self.group_starts = functional.pad(starts, (0, 1))
+        self.groups = _GroupTable.of(graphs, groups)
 
     @property
     def has_edge_rows(self) -> bool:
@@ -150,81 +185,59 @@ class Assembler:
         """
         if capacity.nodes == 0:  # only graphs without nodes; networks need at least one row
             capacity, padded = capacity._replace(nodes=2), True
-        members, num_graphs = chosen.shape
-        slots = _Slots.fill(chosen, self.node_count, capacity.nodes)
-        # Index of each node in the data set: [members, nodes], then flat.
-        node = self.node_begin[chosen.gather(1, slots.graph)] + slots.offset
-        node = torch.where(slots.mask, node, self.x.shape[0] - 1).flatten()
-        # Padding nodes also form groups, so that they get all colors. If all had the same color,
-        # the GPU would add their (zero) gradients to one row of the weights, one after the other.
-        padding_begin = slots.slot - (slots.slot - slots.ends[:, -1:]) % self.largest_group
-        member = torch.arange(members, device=chosen.device)[:, None]
-        first_in_member = torch.where(slots.mask, slots.slot - slots.offset, padding_begin)
-        first = (first_in_member + member * capacity.nodes).flatten()
-        begins = slots.begins + member * capacity.nodes
+        members, _ = chosen.shape
+        slots = fill_slots(
+            chosen, self.node_begin, self.node_count, capacity.nodes, self.x.shape[0] - 1
+        )
+        node, groups = slots.item, self.groups
+        mask = node != self.x.shape[0] - 1 if padded else None
         return FixedBatch(
             x=self.x[node],
-            edges=self._edges(chosen, capacity, node, first, begins, slots, padded=padded),
-            nodes=FixedSegments(
-                begin=begins.flatten(),
-                count=slots.counts.flatten(),
-                segment=(slots.graph + member * num_graphs).flatten(),
-                mask=slots.mask.flatten() if padded else None,
-            ),
+            edges=self._edges(chosen, capacity, slots, padded=padded),
+            nodes=FixedSegments(slots.begins, slots.counts, slots.segment, mask),
+            num_nodes_of_members=slots.totals,
             graph_attr=None if self.graph_attr is None else self.graph_attr[chosen].flatten(0, 1),
             graph_ids=chosen,
             prepared=self.prepared,
-            node_mask=slots.mask if padded else None,
+            node_mask=None if mask is None else mask.view(members, -1),
             graph_mask=chosen != self.padding if padded else None,
             node_ids=node,
-            groups=first + self.groups[node],
-            group_starts=first + self.group_starts[node],
+            same_group=Neighbors(
+                groups.begin[node], groups.count[node], slots.first, groups.col, None
+            ),
+            largest_group=groups.largest,
             max_graph_nodes=self.max_graph_nodes,
         )
 
     def _edges(
-        self,
-        chosen: Tensor,
-        capacity: Capacity,
-        node: Tensor,
-        first: Tensor,
-        begins: Tensor,
-        nodes: "_Slots",
-        *,
-        padded: bool,
+        self, chosen: Tensor, capacity: Capacity, nodes: Slots, *, padded: bool
     ) -> FixedEdges:
         """Assemble the edges of a batch.
 
         Args:
             chosen: `[members, graphs]`.
             capacity: capacity of each member.
-            node: index of each node in the data set.
-            first: for each node, the first node of its graph in the batch.
-            begins: `[members, graphs]`, the first node of each graph in the batch.
             nodes: the slots of the nodes.
             padded: whether there can be padding.
         """
-        incoming, outgoing = (
-            Neighbors(table.begin[node], table.count[node], first, table.col, table.weight)
-            for table in (self.incoming, self.outgoing)
-        )
-        if self.outgoing is self.incoming:
-            outgoing = incoming
+        incoming = self.incoming.neighbors(nodes)
+        # The same object for symmetric edges.
+        outgoing = incoming if self.outgoing is self.incoming else self.outgoing.neighbors(nodes)
         if self.edge_tables is None:
             return FixedEdges(incoming, outgoing, None, None)
-        member = torch.arange(chosen.shape[0], device=chosen.device)[:, None]
-        edges = _Slots.fill(chosen, self.edge_count, capacity.edges)
-        edge_begins = self.edge_begin[chosen]
-        entry = edge_begins.gather(1, edges.graph) + edges.offset
-        entry = torch.where(edges.mask, entry, int(self.edge_tables[0].col.numel()) - 1).flatten()
+        padding = int(self.edge_tables[0].col.numel()) - 1
+        edges = fill_slots(chosen, self.edge_begin, self.edge_count, capacity.edges, padding)
+        entry, mask = edges.item, edges.item != padding
         # Padding refers to the first node of its member, which always exists.
+        first_of_member = torch.arange(chosen.shape[0], device=chosen.device) * capacity.nodes
         first_node = torch.where(
-            edges.mask, begins.gather(1, edges.graph), member * capacity.nodes
-        ).flatten()
-        first_edge = edges.begins + member * capacity.edges
+            mask,
+            nodes.begins[edges.segment],
+            first_of_member.repeat_interleave(capacity.edges),
+        )
         # For each node, the first edge of its graph in the batch, and in the table.
-        own_first_edge = first_edge.gather(1, nodes.graph).flatten()
-        own_edge_begin = edge_begins.gather(1, nodes.graph).flatten()
+        own_first_edge = edges.begins[nodes.segment]
+        own_edge_begin = self.edge_begin[chosen].flatten()[nodes.segment]
 
         def rows(
             incoming: Neighbors, table: _EdgeTable, outgoing: Neighbors, other: _EdgeTable
@@ -235,11 +248,11 @@ class Assembler:
                     begin=own_first_edge + incoming.begin - own_edge_begin,
                     count=incoming.count,
                     segment=first_node + table.row[entry],
-                    mask=edges.mask.flatten() if padded else None,
+                    mask=mask if padded else None,
                 ),
                 attr=table.attr[entry],
                 weight=None if table.weight is None else table.weight[entry],
-                mask=edges.mask if padded else None,
+                mask=mask.view(chosen.shape[0], -1) if padded else None,
                 outgoing=Neighbors(
                     outgoing.begin, outgoing.count, own_first_edge, other.position, None
                 ),
@@ -252,58 +265,3 @@ class Assembler:
             rows(incoming, by_target, outgoing, by_source),
             rows(outgoing, by_source, incoming, by_target),
         )
-
-
-class _Slots(NamedTuple):
-    """Slots of the batches of all members, filled graph by graph: `[members, capacity]`.
-
-    Attributes:
-        slot: position of each slot within its member.
-        graph: graph of each slot, as a position in `chosen`; any value for padding.
-        offset: position of each slot within its graph.
-        mask: which slots are not padding.
-        begins: `[members, graphs]`, first slot of each graph.
-        counts: `[members, graphs]`, number of slots of each graph.
-        ends: `[members, graphs]`, `begins + counts`.
-    """
-
-    slot: Tensor
-    graph: Tensor
-    offset: Tensor
-    mask: Tensor
-    begins: Tensor
-    counts: Tensor
-    ends: Tensor
-
-    @classmethod
-    def fill(cls, chosen: Tensor, counts_of_graphs: Tensor, capacity: int) -> "_Slots":
-        """Assign slots to the nodes, or edges, of the chosen graphs `[members, graphs]`."""
-        members, num_graphs = chosen.shape
-        counts = counts_of_graphs[chosen]
-        ends = counts.cumsum(1)
-        begins = ends - counts
-        slot = torch.arange(capacity, device=chosen.device).expand(members, capacity).contiguous()
-        graph = _find_segment(ends, slot).clamp(max=num_graphs - 1)
-        offset = slot - begins.gather(1, graph)
-        return cls(slot, graph, offset, slot < ends[:, -1:], begins, counts, ends)
-
-
-@torch.library.custom_op("clipgnn::find_segment", mutates_args=())
-def _find_segment(ends: Tensor, slot: Tensor) -> Tensor:
-    """Find the segment of each slot, as an operator that torch.compile does not fuse."""
-    return torch.searchsorted(ends, slot, right=True)
-
-
-@_find_segment.register_fake
-def _(ends: Tensor, slot: Tensor) -> Tensor:
-    return torch.empty_like(slot)
-
-
-def _starts_of_groups(graphs: PackedGraphs, groups: Tensor) -> tuple[Tensor, int]:
-    """Number of nodes of its graph before the group of each node, and largest group size."""
-    stride = int(groups.max()) + 1
-    _, number, sizes = torch.unique(
-        graphs.graph_of_node * stride + groups, return_inverse=True, return_counts=True
-    )
-    starts = (sizes.cumsum(0) - sizes)[number] - graphs.node_pointers[graphs.graph_of_node]
-    return starts, int(sizes.max())

@@ -132,19 +132,22 @@ class FixedBatch(Batch):
     """One batch for each member, all of the same capacity.
 
     Attributes:
+        edges: the edges.
         nodes: the nodes of each graph.
+        num_nodes_of_members: `[members]`, number of nodes that are not padding.
         node_ids: index of each node in the data set; its number of nodes for padding.
-        groups: group of each node, unique in the batch. The nodes of a group are in the same graph
-            and must get distinct colors. Padding nodes form separate groups.
-        group_starts: for each node, the number of nodes of the batch in groups with a smaller
-            number.
+        same_group: for each node, the nodes of its graph that must get distinct colors, itself
+            included; none for padding.
+        largest_group: size of the largest group of the data set.
         max_graph_nodes: number of nodes of the largest graph of the data set.
     """
 
+    edges: FixedEdges
     nodes: FixedSegments
+    num_nodes_of_members: Int[Tensor, "members"]
     node_ids: Int[Tensor, "all_nodes"]
-    groups: Int[Tensor, "all_nodes"]
-    group_starts: Int[Tensor, "all_nodes"]
+    same_group: Neighbors
+    largest_group: int
     max_graph_nodes: int
 
     @property

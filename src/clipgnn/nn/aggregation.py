@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from clipgnn.graphs.batch import Edges
-from clipgnn.nn.features import FactoredFeatures, Features
+from clipgnn.nn.features import DistinctFeatures, FactoredFeatures, Features
 from clipgnn.nn.mlp import MLP
 from clipgnn.nn.norm import Moments
 from clipgnn.ops.product import affine
@@ -87,16 +87,40 @@ class Aggregation(nn.Module):
         widths = [x.channels] + [self.hidden_channels] * len(phis)
         # The rows of the first weight of ψ for x, and for the sum of each φ.
         weight_of_x, *weights_of_sums = self.psi.first.weight.split(widths, dim=1)
-        from_x = x.multiply(weight_of_x, self.psi.first.bias)
-        rows = from_x.flatten(1, 2)  # [members, nodes * colorings, channels]
-        mask = _for_each_coloring(node_mask, from_x.shape[2])
-        for phi, edges, weight in zip(phis, directions, weights_of_sums, strict=True):
-            # [members, nodes * colorings, channels]
-            total = _sum_over_neighbors(phi, x, edges, moments, mask).flatten(1, 2)
-            rows = affine(total, torch.bmm(phi.second.weight, weight), None, plus=rows)
+        # The second map of φ and the first of ψ, merged.
+        merged = [
+            torch.bmm(phi.second.weight, weight)
+            for phi, weight in zip(phis, weights_of_sums, strict=True)
+        ]
+        alone = weight_of_x.shape[0] == 1 and node_mask is None and directions[0].attr is None
+        repeated = x.distinct() if alone else None
+        mask = None
+        if repeated is not None:
+            from_x = repeated.rows.multiply(weight_of_x, self.psi.first.bias)
+            total = repeated.expand(from_x.flatten(1, 2))
+            for phi, edges, weight in zip(phis, directions, merged, strict=True):
+                total = total + _sum_of_repeated(phi, repeated, edges, moments, weight)
+        else:
+            total = x.multiply(weight_of_x, self.psi.first.bias)
+            mask = _for_each_coloring(node_mask, total.shape[2])
+            for phi, edges, weight in zip(phis, directions, merged, strict=True):
+                # [members, nodes * colorings, channels]
+                messages = _sum_over_neighbors(phi, x, edges, moments, mask).flatten(1, 2)
+                total = affine(messages, weight, None, plus=total.flatten(1, 2)).view(total.shape)
         # [members, nodes, colorings, channels]
-        activations = self.psi.activate(rows, moments, mask).view(from_x.shape)
+        activations = self.psi.activate(total.flatten(1, 2), moments, mask).view(total.shape)
         return FactoredFeatures(activations, self.psi.second)
+
+
+def _sum_of_repeated(
+    phi: MLP, x: DistinctFeatures, edges: Edges, moments: Moments | None, weight: Tensor
+) -> NodeFeatures:
+    """Sum φ times `weight` over neighbors; the product is computed for distinct rows only."""
+    before = x.rows.multiply(phi.first.weight[:, : x.rows.channels], phi.first.bias)
+    activations = phi.activate(before.flatten(1, 2), moments, counts=x.counts)
+    messages = x.expand(affine(activations, weight, None))
+    # [1, nodes, colorings, channels] -> [nodes, colorings * channels]
+    return edges.sum(messages.view(messages.shape[1], -1)).view(messages.shape)
 
 
 def _sum_over_neighbors(

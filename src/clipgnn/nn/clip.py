@@ -1,7 +1,7 @@
 """CLIP, the Colored Local Iterative Procedure: Eqs. (5) and (9)."""
 
 from functools import partial
-from typing import Any, Unpack
+from typing import Any, Unpack, cast
 
 import torch
 from torch import Tensor, nn
@@ -12,6 +12,7 @@ from clipgnn.coloring.schemes import Scheme, scheme_named
 from clipgnn.coloring.stream import ColoringStream
 from clipgnn.errors import InvalidParameterError, shown
 from clipgnn.graphs.batch import Batch
+from clipgnn.graphs.capacity import FixedBatch
 from clipgnn.graphs.exact import ExactBatch
 from clipgnn.graphs.packed import PackedGraphs
 from clipgnn.nn import streaming
@@ -21,7 +22,7 @@ from clipgnn.nn.inputs import Inputs
 from clipgnn.nn.memory import MemoryLimits
 from clipgnn.nn.network import Network
 from clipgnn.nn.norm import Moments, running_moments
-from clipgnn.nn.readout import Readout, each_node, sum_nodes
+from clipgnn.nn.readout import Readout, each_node, map_sums, sum_nodes
 from clipgnn.parameters import COLORINGS, CLIPParameters, documented
 from clipgnn.shapes import Colorings, GraphFeatures
 
@@ -231,10 +232,53 @@ class CLIP(Network):
 
     def forward_batch(self, batch: Batch, colorings: Colorings | None) -> GraphFeatures:
         """Compute the output for each graph of each member; see `Network`."""
-        hidden = self._propagate(batch, colorings, None)
+        if self.has_kernels(batch):
+            return self._forward_fused(cast(FixedBatch, batch), colorings)
         # [members, graphs, colorings, channels] -> [members, graphs, channels]
-        pooled = sum_nodes(hidden, batch.nodes).amax(2)
+        pooled = sum_nodes(self._propagate(batch, colorings, None), batch.nodes).amax(2)
         return self.readout(pooled, batch.graph_attr, batch.graph_mask)
+
+    def _forward_fused(self, batch: FixedBatch, colorings: Colorings | None) -> GraphFeatures:
+        """`forward_batch` with fused GPU kernels."""
+        from clipgnn.nn import fused  # requires Triton, which comes with torch for GPUs
+
+        training = self.training
+        layers = [cast(Aggregation, layer) for layer in self.layers]
+        last = layers[-1].psi.second
+        total = fused.sum_of_last_activations(
+            batch, colorings, self.config.in_channels, layers, training=training
+        )
+        if batch.graph_attr is None and fused.head_suits(
+            self.readout, total.shape[1], training=training
+        ):
+            return fused.outputs_from_sums(total, batch, last, self.readout, training=training)
+        pooled = map_sums(total, batch.nodes, last).amax(2)
+        return self.readout(pooled, batch.graph_attr, batch.graph_mask)
+
+    def redundant_biases(self) -> list[nn.Parameter]:
+        """Also those of the last maps of all layers but the last; see `Network`."""
+        if self.config.norm is None:
+            return []
+        before = [cast(Aggregation, layer).psi.second.bias for layer in self.layers[:-1]]
+        return super().redundant_biases() + [bias for bias in before if bias is not None]
+
+    def has_kernels(self, batch: Batch) -> bool:
+        """Whether `forward_batch` uses fused GPU kernels for the batch."""
+        config = self.config
+        return (
+            isinstance(batch, FixedBatch)
+            and batch.x.is_cuda
+            and batch.edges.attr is None
+            and self.readout.first.weight.dtype == torch.float32
+            and (self.training or not torch.is_grad_enabled())
+            and not torch.compiler.is_compiling()
+            and not torch.is_autocast_enabled("cuda")
+            and config.norm == "batch"
+            and config.activation == "relu"
+            and config.hidden_channels <= 64
+            and config.color_code == "one-hot"
+            and not config.directed
+        )
 
     def embed(
         self, x: Tensor, edge_index: Tensor, batch: Tensor | None = None, **inputs: Unpack[Inputs]

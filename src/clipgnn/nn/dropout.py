@@ -43,14 +43,18 @@ class Dropout(Layer):
             for member, generator in enumerate(generators):
                 self.seeds[member] = torch.randint(2**62, (), generator=generator)
 
+    def next_masks(self) -> tuple[Tensor, Tensor]:
+        """Seeds and counter of the next masks."""
+        self.masks.add_(1)
+        return self.seeds, self.masks
+
     def forward(self, x: Float[Tensor, "members graphs *more"]) -> Tensor:
         """Set entries to zero and scale the others by 1 / (1 - probability)."""
         if not self.training or self.probability == 0:
             return x
         if not self.seeded:
             return functional.dropout(x, self.probability)
-        self.masks.add_(1)
         # [members, graphs * ...]
-        random = hashed_integers(self.seeds, self.masks, 1, x[0].numel())[0]
+        random = hashed_integers(*self.next_masks(), 1, x[0].numel())[0]
         kept = (random & (2**32 - 1)) >= int(self.probability * 2**32)
         return x * kept.view(x.shape) / (1 - self.probability)

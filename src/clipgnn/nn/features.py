@@ -8,24 +8,39 @@ up to rounding.
 """
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
+from typing_extensions import override
 
 from clipgnn.coloring.codes import ColorCode
 from clipgnn.nn.linear import Linear
 from clipgnn.ops.lookup import look_up
 from clipgnn.ops.product import affine
-from clipgnn.shapes import Colorings, NodeFeatures
+from clipgnn.shapes import Colorings, MemberRows, NodeFeatures
 
 Weight = Float[Tensor, "members in_channels out_channels"]
 Bias = Float[Tensor, "members out_channels"] | None
 
+MAX_TABLE = 4
+"""Largest number of possible pairs of a label and a color, relative to the number of rows, for
+which the distinct pairs are counted."""
+
+MIN_REPETITIONS = 2
+"""Smallest mean number of occurrences of a distinct row for which distinct rows save time."""
+
 
 class Features(ABC):
     """Features x of all nodes for all colorings."""
+
+    def distinct(self) -> "DistinctFeatures | None":
+        """The distinct rows of one member, if there are few of them and they are known.
+
+        A map of single rows is then computed once for each distinct row. There must be no padding.
+        """
+        return None
 
     @property
     @abstractmethod
@@ -35,6 +50,25 @@ class Features(ABC):
     @abstractmethod
     def multiply(self, weight: Weight, bias: Bias) -> NodeFeatures:
         """Compute `x @ weight + bias`."""
+
+
+@dataclass(frozen=True)
+class DistinctFeatures:
+    """The distinct rows of features of one member, and where they occur.
+
+    Attributes:
+        rows: the distinct rows, as the features of nodes with one coloring.
+        index: `[nodes, colorings]`, the distinct row of each node and coloring.
+        counts: `[1, rows]`, how many times each distinct row occurs.
+    """
+
+    rows: Features
+    index: Int[Tensor, "nodes colorings"]
+    counts: Int[Tensor, "1 rows"]
+
+    def expand(self, values: MemberRows) -> NodeFeatures:
+        """Look up the values of all nodes and colorings, from those of the distinct rows."""
+        return look_up(values, self.index.view(1, -1)).view(1, *self.index.shape, -1)
 
 
 @dataclass(frozen=True)
@@ -57,6 +91,30 @@ class ColoredAttributes(Features):
     def channels(self) -> int:
         """Channels of the attributes plus those of the color code."""
         return self.attribute_channels + (0 if self.colorings is None else self.code.width)
+
+    @override
+    def distinct(self) -> DistinctFeatures | None:
+        """The distinct pairs of a label and a color, on the CPU only: their number is read."""
+        if self.attributes.dim() > 1 or self.attributes.device.type != "cpu":
+            return None
+        num_colors = 1 if self.colorings is None else self.code.num_colors
+        pair = self.attributes[:, None]
+        if self.colorings is not None:
+            pair = pair * num_colors + self.colorings.t()  # [nodes, colorings]
+        num_pairs = self.attribute_channels * num_colors
+        if torch.compiler.is_compiling() or num_pairs > MAX_TABLE * pair.numel():
+            return None
+        counts = torch.bincount(pair.flatten(), minlength=num_pairs)
+        occurring = counts.nonzero().squeeze(1)
+        if occurring.numel() * MIN_REPETITIONS > pair.numel():
+            return None
+        number = (counts > 0).cumsum(0) - 1
+        colorings = None if self.colorings is None else occurring[None] % num_colors
+        return DistinctFeatures(
+            replace(self, attributes=occurring // num_colors, colorings=colorings),
+            number.index_select(0, pair.flatten()).view(pair.shape),
+            counts.index_select(0, occurring)[None],
+        )
 
     def multiply(self, weight: Weight, bias: Bias) -> NodeFeatures:
         """Multiply attributes, or look up labels, and look up colors."""

@@ -53,11 +53,21 @@ class MLP(nn.Module):
         return self.second(self.activate(self.first(x), moments, mask))
 
     def activate(
-        self, x: MemberRows, moments: Moments | None = None, mask: Tensor | None = None
+        self,
+        x: MemberRows,
+        moments: Moments | None = None,
+        mask: Tensor | None = None,
+        counts: Tensor | None = None,
     ) -> MemberRows:
-        """Normalize and activate the output of the first map; see `BatchNorm`."""
+        """Normalize and activate the output of the first map, which can be overwritten.
+
+        See `BatchNorm` for the arguments.
+        """
         if self.norm is not None:
             # Under autocast rows have a lower precision than the statistics require.
             x = x.to(torch.promote_types(x.dtype, self.norm.weight.dtype))
-            x = self.norm(x, moments, mask)
+            overwrite = not (torch.is_grad_enabled() or torch.compiler.is_compiling())
+            x = self.norm(x, moments, mask, counts, overwrite=overwrite)
+            if self.activation is torch.relu:
+                return torch.relu_(x)  # in place, since the gradient of the norm needs its input
         return self.activation(x)

@@ -25,6 +25,7 @@ from clipgnn.nn.checks import (
 )
 from clipgnn.nn.dropout import Dropout
 from clipgnn.nn.layer import Generators, Layer
+from clipgnn.nn.mlp import MLP
 from clipgnn.parameters import NetworkParameters
 from clipgnn.shapes import Colorings, GraphFeatures
 
@@ -161,6 +162,21 @@ class Network(nn.Module, ABC):
             num_colorings: number of colorings of the graph.
         """
         return num_nodes * max(1, num_colorings)
+
+    def redundant_biases(self) -> list[nn.Parameter]:
+        """Biases that do not change the output in training, because batch statistics remove them.
+
+        Their gradient is 0. Computed, it is rounding error, which Adam would scale to the size of
+        the learning rate, while running averages lag behind. Training therefore does not change
+        them.
+        """
+        mlps = [module for module in self.modules() if isinstance(module, MLP)]
+        biases = [own.first.bias for own in mlps if own.norm is not None]
+        return [bias for bias in biases if bias is not None]
+
+    def has_kernels(self, batch: Batch) -> bool:
+        """Whether `forward_batch` uses fused GPU kernels for the batch, not single operations."""
+        return False
 
     @abstractmethod
     def forward_batch(self, batch: Batch, colorings: Colorings | None) -> GraphFeatures:

@@ -1,12 +1,12 @@
 """Batch normalization with separate statistics for each member."""
 
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
-from torch.nn import functional
 
 from clipgnn.errors import InvalidGraphError
 from clipgnn.nn.layer import Generators, Layer
+from clipgnn.ops.normalization import NormalizedRows, all_vary, channel_scale, own_statistics
 from clipgnn.shapes import MemberRows
 
 Moments = dict[nn.Module, tuple[Tensor, Tensor]]
@@ -17,15 +17,9 @@ ROUNDING = 64
 """A channel is constant if its standard deviation is at most this number of rounding units of its
 statistics, relative to its mean or to 1, whichever is larger."""
 
-RAMP = 16
-"""Variance, relative to the largest of a constant channel, from which the factor s is 1."""
-
 INITIAL_BIAS = 0.1
 """Initial bias. With 0, a constant channel would be zero after the normalization, and the ReLU and
 its gradient would be zero too."""
-
-SAMPLED_ROWS = 64
-"""Number of rows of a sample that is used to show that no channel is almost constant."""
 
 
 class BatchNorm(Layer):
@@ -103,6 +97,9 @@ class BatchNorm(Layer):
         x: MemberRows,
         moments: Moments | None = None,
         mask: Bool[Tensor, "members rows"] | None = None,
+        counts: Int[Tensor, "members rows"] | None = None,
+        *,
+        overwrite: bool = False,
     ) -> MemberRows:
         """Normalize rows `[members, rows, channels]`.
 
@@ -111,6 +108,8 @@ class BatchNorm(Layer):
             moments: statistics by layer. A layer that is a key uses its statistics; in training, a
                 layer that is not a key adds the statistics of its rows.
             mask: which rows are not padding; None without padding.
+            counts: how many times each row occurs, at least once; None for once. Not with `mask`.
+            overwrite: whether x can be overwritten. There must be no gradients.
 
         Raises:
             InvalidGraphError: in training with a single row, which has no variance.
@@ -120,60 +119,48 @@ class BatchNorm(Layer):
         if mask is not None:
             # Not a product: infinity times zero is NaN, also in the backward pass.
             x = torch.where(mask[:, :, None], x, 0)
-        return self._forward(x, moments, mask, unit).to(narrow)
+        return self._forward(x, moments, mask, counts, unit, overwrite=overwrite).to(narrow)
 
     def _forward(
         self,
         x: MemberRows,
         moments: Moments | None,
         mask: Bool[Tensor, "members rows"] | None,
+        counts: Int[Tensor, "members rows"] | None,
         unit: float,
+        *,
+        overwrite: bool,
     ) -> MemberRows:
         """Normalize rows in at least single precision; `unit` is their rounding error."""
         if moments is not None and self in moments:
-            return self._normalize(x, *moments[self], mask, unit)
+            return self._normalize(x, *moments[self], mask, unit, overwrite=overwrite)
         if not self.training:
-            return self._normalize(x, *self.statistics(), mask, unit)
+            return self._normalize(x, *self.statistics(), mask, unit, overwrite=overwrite)
         if x.shape[1] == 0:
             return x
-        if x.shape[1] == 1 and mask is None:
+        if x.shape[1] == 1 and mask is None and counts is None:
             raise InvalidGraphError(
                 "Batch normalization needs at least two rows in training. Got one graph, node or "
                 "edge in the batch. Use larger batches (drop_last=True in a loader), "
                 "model.eval(), or norm=None."
             )
-        if moments is None and mask is None and self._suits_kernel(x, unit):
-            self.running_weight.lerp_(torch.ones_like(self.running_weight), self.momentum)
-            return functional.batch_norm(
-                x[0],
-                self.running_mean[0],
-                self.running_var[0],
-                self.weight[0],
-                self.bias[0],
-                training=True,
-                momentum=self.momentum,
-                eps=self.epsilon,
-            )[None]
-        mean, variance = self._measure(x, mask)
+        if moments is None and mask is None and counts is None and self._suits_kernel(x):
+            mean, variance = own_statistics(x.detach().squeeze(0))
+            if all_vary(mean, variance, unit):
+                self._track(mean, variance, x.shape[1])
+                rows: Tensor = NormalizedRows.apply(  # type: ignore[no-untyped-call]
+                    x, self.weight, self.bias, mean, variance, self.epsilon
+                )
+                return rows
+        mean, variance = self._measure(x, mask, counts)
         if moments is not None:
             moments[self] = (mean, variance)
-        return self._normalize(x, mean, variance, mask, unit)
+        return self._normalize(x, mean, variance, mask, unit, overwrite=overwrite)
 
-    def _suits_kernel(self, x: MemberRows, unit: float) -> bool:
-        """Whether the kernel of torch, which is faster on the CPU, computes the same result.
-
-        It has no members axis and no factor for constant channels. If two of N rows differ by d,
-        the variance is at least d² / 2N.
-        """
-        if x.shape[0] > 1 or x.device.type != "cpu" or torch.compiler.is_compiling():
-            return False
-        if x.dtype != self.weight.dtype:
-            return False
-        sample = x[0, :: max(1, x.shape[1] // SAMPLED_ROWS)].detach()
-        low, high = torch.aminmax(sample, dim=0)
-        rounding = unit * torch.maximum(low.abs(), high.abs()).clamp(min=1)
-        least_variance = (high - low).square() / (2 * x.shape[1])
-        return bool((least_variance > RAMP * rounding.square()).all())
+    def _suits_kernel(self, x: MemberRows) -> bool:
+        """Whether the faster kernel can be used: on the CPU, for one member, in one precision."""
+        alone = x.shape[0] == 1 and x.device.type == "cpu" and x.dtype == self.weight.dtype
+        return alone and not torch.compiler.is_compiling()
 
     def _normalize(
         self,
@@ -182,42 +169,57 @@ class BatchNorm(Layer):
         variance: Float[Tensor, "members channels"],
         mask: Bool[Tensor, "members rows"] | None,
         unit: float,
+        *,
+        overwrite: bool,
     ) -> MemberRows:
         mean, variance = mean.to(x.dtype), variance.to(x.dtype)
         weight, bias = self.weight.to(x.dtype), self.bias.to(x.dtype)
-        rounding = unit * mean.detach().abs().clamp(min=1)
-        varying = ((variance / rounding.square() - 1) / (RAMP - 1)).clamp(0, 1)
-        scale = weight * torch.rsqrt(variance + self.epsilon) * varying
-        rows = torch.addcmul((bias - mean * scale)[:, None], x, scale[:, None])
+        scale = channel_scale(weight, mean, variance, unit, self.epsilon)
+        shift = bias - mean * scale
+        out = x if overwrite else None
+        rows = torch.addcmul(shift[:, None], x, scale[:, None], out=out)
         return rows if mask is None else torch.where(mask[:, :, None], rows, 0)
 
     def _measure(
-        self, x: MemberRows, mask: Bool[Tensor, "members rows"] | None
+        self,
+        x: MemberRows,
+        mask: Bool[Tensor, "members rows"] | None,
+        counts: Int[Tensor, "members rows"] | None,
     ) -> tuple[Float[Tensor, "members channels"], Float[Tensor, "members channels"]]:
-        """Compute mean and variance of the rows that are not padding, and update the averages.
-
-        A member with fewer than two rows has no variance and does not update its averages.
-        """
-        if mask is None:
-            variance, mean = torch.var_mean(x, dim=1, correction=0)
-            rows = torch.full_like(mean[:, :1], x.shape[1])
-        else:
-            inside = mask[:, :, None]
+        """Compute mean and variance of the rows that are not padding, and update the averages."""
+        inside = None if mask is None else mask[:, :, None]
+        if inside is not None:
             rows = inside.sum(1).to(x.dtype)
             mean = x.sum(1) / rows.clamp(min=1)
             centered = torch.where(inside, x - mean[:, None], 0)
             variance = centered.square().sum(1) / rows.clamp(min=1)
-        unbiased = variance.detach() * (rows / (rows - 1).clamp(min=1))
-        self._track(mean.detach(), unbiased, self.momentum * (rows > 1).to(x.dtype))
+        elif counts is not None:
+            rows = counts.sum(1, keepdim=True).to(x.dtype)
+            share = (counts / rows)[:, :, None]
+            mean = (share * x).sum(1)
+            variance = (share * (x - mean[:, None]).square()).sum(1)
+        else:
+            rows = torch.full_like(x[:, :1, 0], x.shape[1])
+            mean = x.mean(1)
+            variance = (x - mean[:, None]).square().mean(1)
+        self._track(mean.detach(), variance.detach(), rows)
         return mean, variance
 
     @torch.no_grad()
-    def _track(self, mean: Tensor, unbiased_variance: Tensor, share: Tensor) -> None:
-        """Update the running averages with a weight `share`, `[members, 1]`."""
-        averages = (self.running_mean, self.running_var, self.running_weight)
-        values = (mean, unbiased_variance, torch.ones_like(share))
-        for average, value in zip(averages, values, strict=True):
-            average.lerp_(value.to(average.dtype), share.to(average.dtype))
+    def _track(self, mean: Tensor, variance: Tensor, rows: Tensor | int) -> None:
+        """Update the running averages with the statistics of a number of rows, `[members, 1]`.
+
+        A member with fewer than two rows has no variance and does not update its averages.
+        """
+        if isinstance(rows, int):
+            unbiased = variance * (rows / (rows - 1))
+            share = torch.full_like(self.running_weight, self.momentum)
+        else:
+            unbiased = variance * (rows / (rows - 1).clamp(min=1))
+            share = self.momentum * (rows > 1).to(self.running_weight.dtype)
+        self.running_mean.lerp_(mean.to(self.running_mean.dtype), share)
+        self.running_var.lerp_(unbiased.to(self.running_var.dtype), share)
+        self.running_weight.lerp_(torch.ones_like(self.running_weight), share)
 
 
 def running_moments(network: nn.Module) -> Moments:

@@ -7,6 +7,7 @@ from torch import Tensor
 from clipgnn.graphs.batch import Segments
 from clipgnn.nn.dropout import Dropout
 from clipgnn.nn.features import FactoredFeatures
+from clipgnn.nn.linear import Linear
 from clipgnn.nn.mlp import MLP
 from clipgnn.ops.product import affine
 from clipgnn.shapes import GraphFeatures, NodeFeatures
@@ -18,13 +19,21 @@ def sum_nodes(
     """Sum the node features of each graph for each coloring."""
     members, _, colorings, channels = x.activations.shape
     flat = x.activations.reshape(-1, colorings * channels)  # [members * nodes, ...]
-    total = nodes.sum(flat).view(members, -1, channels)  # [members, graphs * colorings, channels]
-    # [members, graphs, colorings, out_channels]
-    total = affine(total, x.last.weight, None).view(members, -1, colorings, x.channels)
-    if x.last.bias is None:
-        return total
-    sizes = nodes.counts.view(members, -1, 1, 1).to(total.dtype)  # [members, graphs, 1, 1]
-    return total + sizes * x.last.bias[:, None, None]
+    total = nodes.sum(flat).view(members, -1, colorings, channels)
+    return map_sums(total, nodes, x.last)
+
+
+def map_sums(
+    total: Float[Tensor, "members graphs colorings channels"], nodes: Segments, last: Linear
+) -> Float[Tensor, "members graphs colorings out_channels"]:
+    """Compute the sums of the outputs of an affine map from the sums of its inputs."""
+    members, graphs, colorings, _ = total.shape
+    # [members, graphs * colorings, channels] -> [members, graphs, colorings, out_channels]
+    mapped = affine(total.flatten(1, 2), last.weight, None).view(members, graphs, colorings, -1)
+    if last.bias is None:
+        return mapped
+    sizes = nodes.counts.view(members, -1, 1, 1).to(mapped.dtype)  # [members, graphs, 1, 1]
+    return mapped + sizes * last.bias[:, None, None]
 
 
 def each_node(x: FactoredFeatures) -> NodeFeatures:

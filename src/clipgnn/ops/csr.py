@@ -8,9 +8,13 @@ from torch import Tensor
 
 
 def csr_product(rowptr: Tensor, col: Tensor, weight: Tensor | None, x: Tensor) -> Tensor:
-    """Multiply a sparse matrix with x; all entries are 1 without `weight`."""
+    """Multiply a sparse matrix with x, without gradients; all entries are 1 without `weight`."""
     if col.numel() == 0:
         return x.new_zeros(rowptr.numel() - 1, x.shape[1])
+    if x.device.type == "cpu":  # two to three times as fast as the CSR kernel
+        factors = None if weight is None else weight.detach()
+        # Arguments: no scaling by frequency, sum, no sparse gradient, factors, last offset.
+        return torch.embedding_bag(x.detach(), col, rowptr, False, 0, False, factors, True)[0]
     _silence_beta_warning()
     matrix = torch.sparse_csr_tensor(
         rowptr,
@@ -19,8 +23,6 @@ def csr_product(rowptr: Tensor, col: Tensor, weight: Tensor | None, x: Tensor) -
         (rowptr.numel() - 1, x.shape[0]),
         check_invariants=False,
     )
-    if x.device.type == "cpu":
-        return torch.sparse.mm(matrix, x.contiguous(), "sum")
     return matrix @ x
 
 

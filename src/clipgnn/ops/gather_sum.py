@@ -97,7 +97,7 @@ def _gather_sum(
     transposed_col: Tensor,
     transposed_weight: Tensor | None,
 ) -> Tensor:
-    from clipgnn.ops.sum_kernel import (
+    from clipgnn.ops.kernels.sums import (
         launch,  # requires Triton, which is installed with torch for GPUs only
     )
 

@@ -10,13 +10,14 @@ from torch import Tensor
 
 
 def hashed_integers(
-    seeds: Int[Tensor, "members"], counter: Int[Tensor, ""], rows: int, columns: int
+    seeds: Int[Tensor, "members"], counter: Int[Tensor, "*members"], rows: int, columns: int
 ) -> Int[Tensor, "rows members columns"]:
     """Compute 64 random bits for each position from seed, counter and position.
 
     Args:
         seeds: seed of each member.
-        counter: a number that differs in every draw, such as the number of the step.
+        counter: a number that differs in every draw, such as the number of the step; or one for
+            each member.
         rows: number of rows of each member.
         columns: number of columns of each member.
     """

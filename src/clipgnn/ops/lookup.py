@@ -19,6 +19,8 @@ def look_up(
     rows = table.reshape(-1, channels)
     if torch.compiler.is_compiling() and torch.are_deterministic_algorithms_enabled():
         return _repeatable_rows(rows, index)
+    if rows.device.type == "cpu":  # its gradient is three times as fast as that of an embedding
+        return rows.index_select(0, index.flatten()).view(*index.shape, channels)
     return functional.embedding(index, rows)
 
 

@@ -13,7 +13,6 @@ from clipgnn.ops.csr import csr_product
 from clipgnn.ops.pointers import inverse_order
 
 
-@torch.library.custom_op("clipgnn::sparse_sum", mutates_args=())
 def sparse_sum(
     x: Tensor,
     weight: Tensor | None,
@@ -37,10 +36,31 @@ def sparse_sum(
     Returns:
         `[rows, channels]`; zero where a row has no entries.
     """
+    entries = (row, col, rowptr, transposed_order, transposed_rowptr)
+    if torch.is_grad_enabled() or torch.compiler.is_compiling() or _is_autocast(x):
+        total: Tensor = _traced_sum(x, weight, *entries)
+        return total
+    return csr_product(rowptr, col, weight, x)  # calling the operator is slow
+
+
+def _is_autocast(x: Tensor) -> bool:
+    return torch.is_autocast_enabled(x.device.type)
+
+
+@torch.library.custom_op("clipgnn::sparse_sum", mutates_args=())
+def _traced_sum(
+    x: Tensor,
+    weight: Tensor | None,
+    row: Tensor,
+    col: Tensor,
+    rowptr: Tensor,
+    transposed_order: Tensor,
+    transposed_rowptr: Tensor,
+) -> Tensor:
     return csr_product(rowptr, col, weight, x)
 
 
-@sparse_sum.register_fake
+@_traced_sum.register_fake
 def _(
     x: Tensor, weight: Tensor | None, row: Tensor, col: Tensor, rowptr: Tensor, *_: Tensor
 ) -> Tensor:
@@ -58,7 +78,7 @@ def _backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
     grad_x = grad_weight = None
     if ctx.needs_input_grad[0]:
         transposed_weight = None if weight is None else weight[order]
-        grad_x = sparse_sum(
+        grad_x = _traced_sum(
             grad,
             transposed_weight,
             col[order],

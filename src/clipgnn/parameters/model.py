@@ -21,7 +21,7 @@ class Model:
             kernel, which has no epochs.
         folds_together: whether all folds of a configuration are one job on the CPU too. Kernels
             share the Gram matrix, and small networks are faster that way
-            (`clipgnn bench --together`). On a GPU the folds of every network are one job.
+            (`clipgnn bench --only together`). On a GPU the folds of every network are one job.
     """
 
     implementation: str

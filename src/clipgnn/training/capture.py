@@ -6,8 +6,10 @@ There is no synchronization with the device until the curves are read at the end
 
 import logging
 import os
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from types import FunctionType, MethodType
 
 import torch
@@ -25,14 +27,21 @@ WARM_UP_STEPS = 3
 """Number of steps before recording, for compilation, caches and the state of the optimizer."""
 
 
+_recording = threading.Lock()
+"""One training is recorded at a time; the recorded programs of others run meanwhile."""
+
+
 class Captured:
-    """The programs of an engine, compiled and recorded.
+    """The programs of an engine, recorded on the current stream, and compiled if that saves time.
+
+    Networks with fused kernels are not compiled by `torch.compile`: their kernels are compiled
+    once for all data sets, and kept in Triton's cache.
 
     Args:
         engine: the engine; its state is restored afterwards.
         deterministic: use only operations with bit-identical results.
         compile: whether to use `torch.compile`; by default if training is long enough for it to
-            save time.
+            save time, and the network has no fused kernels.
 
     Attributes:
         compiled: whether the step was compiled; if compilation fails, it is not.
@@ -42,25 +51,19 @@ class Captured:
     def __init__(
         self, engine: Engine, *, deterministic: bool = False, compile: bool | None = None
     ) -> None:
-        start = time.perf_counter()
         self.engine = engine
-        before = torch.are_deterministic_algorithms_enabled()
-        warn_only = torch.is_deterministic_algorithms_warn_only_enabled()
-        if deterministic:
-            os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
-            torch.use_deterministic_algorithms(True)
-        try:
-            self._record_all(
-                engine, engine.work() > WORTH_COMPILING if compile is None else compile
-            )
-        finally:
-            torch.use_deterministic_algorithms(before, warn_only=warn_only)
-        torch.cuda.synchronize(engine.device)
-        self.compile_seconds = time.perf_counter() - start
+        with _recording:
+            start = time.perf_counter()
+            with _deterministic() if deterministic else nullcontext():
+                self._record_all(engine, compile)
+            torch.cuda.current_stream(engine.device).synchronize()
+            self.compile_seconds = time.perf_counter() - start
 
-    def _record_all(self, engine: Engine, compile: bool) -> None:
+    def _record_all(self, engine: Engine, compile: bool | None) -> None:
         state = {name: value.detach().clone() for name, value in _tensors(engine)}
         engine.network.train()
+        if compile is None:
+            compile = engine.work() > WORTH_COMPILING and not engine.has_kernels()
         loss = _compiled_loss(engine) if compile else None
         self.compiled = loss is not None
         self._step = _record_step(engine, loss or engine.loss)
@@ -71,9 +74,7 @@ class Captured:
         with torch.no_grad():
             for name, value in _tensors(engine):
                 value.copy_(state[name])
-        for values in engine.optimizer.state.values():
-            for value in values.values():
-                value.zero_()
+        engine.optimizer.reset()
 
     def epoch(self) -> None:
         """Train for an epoch."""
@@ -89,6 +90,19 @@ class Captured:
         """Compute scores on the validation graphs. The next call overwrites the tensors."""
         self._validate.replay()
         return self._validated
+
+
+@contextmanager
+def _deterministic() -> Iterator[None]:
+    """Use only deterministic operations inside."""
+    before = torch.are_deterministic_algorithms_enabled()
+    warn_only = torch.is_deterministic_algorithms_warn_only_enabled()
+    os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
+    torch.use_deterministic_algorithms(True)  # imports the compiler, which takes seconds
+    try:
+        yield
+    finally:
+        torch.use_deterministic_algorithms(before, warn_only=warn_only)
 
 
 def _tensors(engine: Engine) -> list[tuple[str, Tensor]]:
@@ -114,7 +128,7 @@ def _compiled_loss(engine: Engine) -> Callable[[], BatchLoss] | None:
     loss: Callable[[], BatchLoss] = torch.compile(MethodType(fresh, engine), dynamic=False)
     try:
         loss().mean.sum().backward()  # the backward pass is compiled when it first runs
-        engine.optimizer.zero_grad(set_to_none=True)
+        engine.optimizer.zero_grad()
     except torch.OutOfMemoryError:
         raise
     except Exception as error:
@@ -149,13 +163,18 @@ def _record(
 ) -> torch.cuda.CUDAGraph:
     side = torch.cuda.Stream()
     side.wait_stream(torch.cuda.current_stream())
+    graph = torch.cuda.CUDAGraph()
     with torch.cuda.stream(side):
         for _ in range(warm_up):
             before()
             program()
         before()
+        # Other threads may use the device meanwhile. Unlike torch.cuda.graph, this neither waits
+        # for their work nor empties the cache of the allocator.
+        graph.capture_begin(capture_error_mode="thread_local")
+        try:
+            program()
+        finally:
+            graph.capture_end()
     torch.cuda.current_stream().wait_stream(side)
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
-        program()
     return graph

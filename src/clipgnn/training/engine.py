@@ -20,12 +20,19 @@ from clipgnn.graphs.packed import PackedGraphs
 from clipgnn.nn.network import Network
 from clipgnn.ops.hashing import hashed_integers
 from clipgnn.parameters import Recipe
+from clipgnn.training.adam import Adam
 from clipgnn.training.losses import BatchLoss, Loss
 from clipgnn.training.metrics import METRIC_FUNCTIONS
 from clipgnn.training.splits import Split
 
-MAX_EVALUATED_ROWS = 2**18
-"""Largest number of rows (`Network.cost_of_graph`) that a member evaluates at the same time."""
+MAX_EVALUATED_ROWS = 2**14
+"""Largest number of rows (`Network.cost_of_graph`) that a member evaluates at the same time. With
+64 channels they are 4 MB, which fit in the cache of a CPU; 2**18 rows took 1.3 to 1.5 times as
+long."""
+
+
+MAX_KEPT_ORDERS = 2**23
+"""Largest number of graphs in the orders of all members that are computed at the same time."""
 
 
 @dataclass(frozen=True)
@@ -99,6 +106,8 @@ class Engine:
         self.train_graphs = self._padded([split.train for split in splits])
         self.steps = num_steps(splits[0], recipe.batch_size)
         self.order = torch.empty(0)
+        self._epochs = range(0)
+        self._orders = torch.empty(0)
         self.step_number = torch.zeros((), dtype=torch.int64, device=device)
         self.epoch_number = torch.zeros((), dtype=torch.int64, device=device)
         self.loss_sum = torch.zeros(len(splits), device=device)
@@ -112,14 +121,10 @@ class Engine:
         self.has_validation = torch.tensor(
             [split.validation.numel() > 0 for split in splits], device=device
         )
-        self.optimizer = torch.optim.Adam(
-            self.network.parameters(),
-            lr=torch.tensor(recipe.learning_rate, dtype=torch.float32, device=device)
-            if device.type == "cuda"
-            else recipe.learning_rate,
-            capturable=device.type == "cuda",
-            fused=True,
-        )
+        for bias in self.network.redundant_biases():
+            bias.requires_grad_(False)
+        trained = [own for own in self.network.parameters() if own.requires_grad]
+        self.optimizer = Adam(trained, recipe.learning_rate)
 
     @property
     def num_members(self) -> int:
@@ -146,12 +151,11 @@ class Engine:
 
     def set_rate(self, epoch: int) -> None:
         """Set the learning rate of an epoch."""
-        rate = self.recipe.rate(epoch)
-        for group in self.optimizer.param_groups:
-            if isinstance(group["lr"], Tensor):
-                group["lr"].fill_(rate)
-            else:
-                group["lr"] = rate
+        self.optimizer.set_rate(self.recipe.rate(epoch))
+
+    def has_kernels(self) -> bool:
+        """Whether steps use the fused GPU kernels of the network, and need no compilation."""
+        return self.network.has_kernels(self.assembler.batch(self.order[:, :1], self.capacity))
 
     def loss(self) -> BatchLoss:
         """Compute the loss of each member on its next batch."""
@@ -172,7 +176,7 @@ class Engine:
 
     def step(self, loss: BatchLoss) -> None:
         """Update the weights with the gradient of a loss."""
-        self.optimizer.zero_grad(set_to_none=True)
+        self.optimizer.zero_grad()
         loss.mean.sum().backward()
         self.optimizer.step()
         self.loss_sum += loss.mean.detach() * loss.weight
@@ -214,14 +218,30 @@ class Engine:
         return self.network.cost_of_graph(self.mean_nodes, largest, colorings)
 
     def _order(self, epoch: int) -> Tensor:
-        """Shuffle the graphs of each member by its seed, and pad the last batch."""
-        counter = torch.full((), -1 - epoch, device=self.device)
-        keys = hashed_integers(self.seeds, counter, 1, self.train_graphs.shape[1])[0]
+        """Order of the graphs of each member in an epoch; those of many epochs are kept."""
+        if epoch not in self._epochs:
+            count = max(1, MAX_KEPT_ORDERS // self.train_graphs.numel())
+            self._epochs = range(epoch, max(epoch + 1, min(epoch + count, self.recipe.epochs)))
+            self._orders = self._shuffled(self._epochs)
+        return self._orders[epoch - self._epochs.start]
+
+    def _shuffled(self, epochs: range) -> Tensor:
+        """Shuffle the graphs of each member by its seed, and pad the last batch.
+
+        Returns:
+            `[epochs, members, steps * batch_size]`.
+        """
+        members, graphs = self.train_graphs.shape
+        counters = torch.tensor([-1 - epoch for epoch in epochs], device=self.device)
+        # [1, epochs * members, graphs] -> [epochs, members, graphs]
+        keys = hashed_integers(
+            self.seeds.repeat(len(epochs)), counters.repeat_interleave(members), 1, graphs
+        ).view(len(epochs), members, graphs)
         keys = (keys & (2**62 - 1)).masked_fill(self.train_graphs == self.assembler.padding, 2**62)
-        order = self.train_graphs.gather(1, torch.argsort(keys, dim=1))
+        order = self.train_graphs.expand_as(keys).gather(2, torch.argsort(keys, dim=2))
         length = self.steps * self.recipe.batch_size
-        missing = max(0, length - order.shape[1])
-        return functional.pad(order, (0, missing), value=self.assembler.padding)[:, :length]
+        missing = max(0, length - graphs)
+        return functional.pad(order, (0, missing), value=self.assembler.padding)[:, :, :length]
 
     def _largest_capacity(self) -> Capacity:
         """Capacity for the largest batch of the whole training, for fixed shapes on a GPU."""
@@ -229,10 +249,13 @@ class Engine:
             return Capacity(0, 0)
         largest = torch.zeros(2, dtype=torch.int64, device=self.device)
         counts = torch.stack([self.assembler.node_count, self.assembler.edge_count])
-        for epoch in range(self.recipe.epochs):
-            # [members, steps, batch_size]
-            batches = self._order(epoch).view(self.num_members, self.steps, -1)
-            largest = torch.maximum(largest, counts[:, batches].sum(3).flatten(1).amax(1))
+        epoch = 0
+        while epoch < self.recipe.epochs:
+            self._order(epoch)
+            # [epochs, members, steps, batch_size]
+            batches = self._orders.reshape(len(self._epochs), self.num_members, self.steps, -1)
+            largest = torch.maximum(largest, counts[:, batches].sum(4).flatten(1).amax(1))
+            epoch = self._epochs.stop
         return Capacity(*largest.tolist()).rounded_up(32)
 
     def _padded(self, sets: list[Tensor]) -> Tensor:

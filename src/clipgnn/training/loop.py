@@ -2,7 +2,8 @@
 
 import time
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
@@ -70,8 +71,8 @@ def train(
 
     Models train together, as members of one network, or one after the other. On a GPU training
     together is faster, and a step is recorded once and replayed. On the CPU it is faster for small
-    networks only, and not for CLIP with many colorings (`clipgnn bench --together`); use several
-    processes instead.
+    networks only, and not for CLIP with many colorings (`clipgnn bench --only together`); use
+    several processes instead.
 
     Args:
         graphs: the data set. Float attributes and targets are converted to torch's default dtype,
@@ -120,17 +121,34 @@ def train(
         key = num_steps(split, recipe.batch_size) if together else position
         groups[key].append(position)
     trained: dict[int, TrainedModel] = {}
-    for positions in groups.values():
-        own_seeds = [seeds[position] for position in positions]
-        if isinstance(model, ModelSpec):
-            network = new_members(model, graphs, recipe, own_seeds)
-        else:
-            network = copies(model, graphs, recipe, own_seeds)
-        own_splits = [splits[position] for position in positions]
-        engine = Engine(graphs, network, recipe, own_splits, own_seeds, device)
-        models = train_members(engine, positions, deterministic=deterministic, callback=callback)
-        trained.update(zip(positions, models, strict=True))
+    with _own_stream(device):
+        for positions in groups.values():
+            own_seeds = [seeds[position] for position in positions]
+            if isinstance(model, ModelSpec):
+                network = new_members(model, graphs, recipe, own_seeds)
+            else:
+                network = copies(model, graphs, recipe, own_seeds)
+            own_splits = [splits[position] for position in positions]
+            engine = Engine(graphs, network, recipe, own_splits, own_seeds, device)
+            models = train_members(
+                engine, positions, deterministic=deterministic, callback=callback
+            )
+            trained.update(zip(positions, models, strict=True))
     return TrainedModels([trained[position] for position in range(len(splits))])
+
+
+@contextmanager
+def _own_stream(device: torch.device) -> Iterator[None]:
+    """Use a stream of its own on a GPU, so that trainings in several threads overlap."""
+    if device.type != "cuda":
+        yield
+        return
+    with torch.cuda.device(device):
+        before, own = torch.cuda.current_stream(), torch.cuda.Stream()
+        own.wait_stream(before)
+        with torch.cuda.stream(own):
+            yield
+        before.wait_stream(own)
 
 
 def _check_trainable(graphs: PackedGraphs, recipe: Recipe, splits: Sequence[Split]) -> None:
@@ -210,7 +228,7 @@ def train_members(
         restored = {name: best.kept(name) for name in engine.network.state_dict()}
         engine.network.load_state_dict(restored)
     if engine.device.type == "cuda":
-        torch.cuda.synchronize(engine.device)
+        torch.cuda.current_stream(engine.device).synchronize()
     seconds = time.perf_counter() - start
     histories = _histories(
         engine, best, losses, tests, validations, seconds, program.compile_seconds

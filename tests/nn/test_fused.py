@@ -1,0 +1,237 @@
+"""Fused kernels against the layers of CLIP in float64: outputs, gradients, running averages.
+
+Without a GPU, Triton's interpreter runs the kernels.
+"""
+
+from typing import Any
+
+import pytest
+import torch
+from tests.graphs.examples import assembler_of
+from torch import Tensor
+
+from clipgnn.coloring.random import HashedSampler
+from clipgnn.graphs.packed import PackedGraphs
+from clipgnn.nn.clip import CLIP
+
+pytestmark = [
+    pytest.mark.needs("triton"),
+    pytest.mark.usefixtures("without_shape_checks"),
+    # The interpreter computes with NumPy; products in hashes overflow on purpose.
+    pytest.mark.filterwarnings("ignore:(overflow|invalid value) encountered:RuntimeWarning"),
+]
+
+MEMBERS = 2
+DEVICES = ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)]
+
+
+@pytest.fixture(autouse=True)
+def few_programs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Compute few partial sums, since the interpreter runs one program after the other."""
+    if not torch.cuda.is_available():
+        for name in ("WEIGHT_PARTS", "NODE_PARTS", "COLOR_PARTS"):
+            monkeypatch.setattr(f"clipgnn.ops.kernels.launch.{name}", 2)
+
+
+def _graphs(
+    sizes: list[int], *, labels: int = 0, channels: int = 0, weighted: bool = False
+) -> PackedGraphs:
+    """Random graphs with labels or attributes; without both, all nodes are identical."""
+    generator = torch.Generator().manual_seed(0)
+    nodes = sum(sizes)
+    sources, targets, counts = [], [], []
+    for size in sizes:
+        upper = torch.rand(size, size, generator=generator).triu(1) > 0.6
+        source, target = (upper | upper.t()).nonzero().t()
+        sources.append(source)
+        targets.append(target)
+        counts.append(source.numel())
+    edge_index = torch.stack([torch.cat(sources), torch.cat(targets)])
+    if labels:
+        x = torch.randint(labels, (nodes,), generator=generator)
+    elif channels:
+        x = torch.randint(3, (nodes, channels), generator=generator).float()
+    else:
+        x = torch.ones(nodes, 1)
+    weight = None
+    if weighted:
+        weight = 0.5 + edge_index.sum(0) % 4 / 4  # the same in both directions
+    return PackedGraphs(
+        name="random graphs",
+        x=x,
+        in_channels=labels or x.shape[1],
+        edge_index=edge_index,
+        edge_weight=weight,
+        node_pointers=torch.tensor([0, *sizes]).cumsum(0),
+        edge_pointers=torch.tensor([0, *counts]).cumsum(0),
+        y=torch.arange(len(sizes)) % 2,
+    )
+
+
+class Case:
+    """A network and batches of its members, as fused kernels or as layers in float64."""
+
+    def __init__(self, graphs: PackedGraphs, device: str, **parameters: Any) -> None:
+        self.graphs = graphs.to(device)
+        self.device = device
+        self.parameters = parameters
+
+    def network(self, dtype: torch.dtype) -> CLIP:
+        """A network with several members and parameters that are not their initial values."""
+        network = CLIP.from_graphs(
+            self.graphs.to("cpu"), out_channels=3, num_members=MEMBERS, **self.parameters
+        )
+        network.reset_parameters([torch.Generator().manual_seed(seed) for seed in range(MEMBERS)])
+        generator = torch.Generator().manual_seed(7)
+        with torch.no_grad():
+            for own in network.parameters():
+                own.add_(0.2 * torch.randn(own.shape, generator=generator))
+        return network.to(self.device, dtype)
+
+    def run(
+        self,
+        chosen: list[list[int]],
+        *,
+        fused: bool,
+        training: bool = True,
+        steps: int = 1,
+        dtype: torch.dtype = torch.float64,
+    ) -> tuple[dict[str, Tensor], dict[str, Tensor], dict[str, Tensor]]:
+        """Outputs, gradients and buffers after some steps on the same batch."""
+        dtype = torch.float32 if fused else dtype
+        graphs = self.graphs.with_floats(dtype)
+        network = self.network(dtype).train(training)
+        assembler = assembler_of(graphs)
+        graph_ids = torch.tensor(chosen, device=self.device)
+        batch = assembler.batch(graph_ids, assembler.capacity_for(graph_ids).rounded_up(32))
+        seeds = torch.tensor([5, 6], device=self.device)
+        k = network.num_colorings
+        colorings = None
+        if k:
+            counter = torch.tensor(3, device=self.device)
+            colorings = HashedSampler().sample(batch, k, seeds, counter)
+        assert batch.graph_mask is not None
+        mask = batch.graph_mask[:, :, None]
+        weight = torch.randn(*graph_ids.shape, 3, generator=torch.Generator().manual_seed(1))
+        for _ in range(steps):
+            network.zero_grad()
+            with torch.set_grad_enabled(training):
+                if fused:
+                    outputs = network._forward_fused(batch, colorings)
+                else:
+                    network.has_kernels = lambda batch: False  # type: ignore[method-assign]
+                    outputs = network.forward_batch(batch, colorings)
+            if training:
+                torch.where(mask, outputs * weight.to(outputs), 0).sum().backward()
+        grads = {
+            name: torch.zeros_like(own) if own.grad is None else own.grad
+            for name, own in network.named_parameters()
+        }
+        buffers = {n: own for n, own in network.named_buffers() if own.is_floating_point()}
+        return {"outputs": torch.where(mask, outputs.detach(), 0)}, grads, buffers
+
+    def compare(self, chosen: list[list[int]], *, training: bool = True, steps: int = 1) -> None:
+        """Compare with float64; the layers in float32 show which rounding error to expect."""
+        fused = self.run(chosen, fused=True, training=training, steps=steps)
+        single = self.run(chosen, fused=False, training=training, steps=steps, dtype=torch.float32)
+        exact = self.run(chosen, fused=False, training=training, steps=steps)
+        for found, rounded, expected in zip(fused, single, exact, strict=True):
+            assert found.keys() == expected.keys()
+            for name, own in expected.items():
+                expected_error = float((rounded[name].double() - own).abs().max())
+                error = float((found[name].double() - own).abs().max())
+                largest = float(own.abs().max())
+                assert error <= 10 * expected_error + 1e-6 * largest + 1e-7, (name, error, largest)
+
+
+LABELED = {"sizes": [3, 6, 4, 9, 5, 7], "labels": 3}
+TWO_BATCHES = [[0, 3, 1, 4, 2], [4, 2, 5, 0, 6]]  # 6 is padding
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize(
+    ("graphs", "parameters"),
+    [
+        pytest.param(LABELED, {"num_colorings": 3, "num_layers": 3}, id="labels"),
+        pytest.param(LABELED, {"num_colorings": 2, "num_layers": 1}, id="one layer"),
+        pytest.param(LABELED, {"num_colorings": 0, "num_layers": 2}, id="0-CLIP"),
+        pytest.param(
+            {"sizes": [3, 6, 4, 9, 5, 7], "channels": 20},
+            {"num_colorings": 1, "num_layers": 2},
+            id="attributes",
+        ),
+        pytest.param(
+            {"sizes": [3, 1, 4, 5, 5, 6], "weighted": True},
+            {"num_colorings": 2, "num_layers": 2, "dropout": 0.5},
+            id="weights and dropout",
+        ),
+    ],
+)
+def test_training(device: str, graphs: dict[str, Any], parameters: dict[str, Any]) -> None:
+    Case(_graphs(**graphs), device, hidden_channels=12, **parameters).compare(TWO_BATCHES)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_more_colors_than_a_tile_has(device: str) -> None:
+    graphs = _graphs([75, 5, 4, 7])
+    Case(graphs, device, hidden_channels=5, num_colorings=1, num_layers=1).compare(
+        [[0, 1, 2], [2, 3, 1]]
+    )
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_evaluation_uses_running_averages(device: str) -> None:
+    """Two steps, so that averages are neither initial values nor those of a single step."""
+    case = Case(_graphs(**LABELED), device, hidden_channels=8, num_colorings=2, num_layers=2)  # type: ignore[arg-type]
+    case.compare(TWO_BATCHES, steps=2)
+    case.compare(TWO_BATCHES, training=False)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_a_constant_channel_is_not_amplified(device: str) -> None:
+    """Without colors and attributes, all nodes of regular graphs are equal in every channel."""
+    sizes = [4, 5, 6]
+    graphs = _graphs(sizes)
+    sources = [torch.arange(size) for size in sizes]
+    targets = [(own + 1) % size for own, size in zip(sources, sizes, strict=True)]
+    both = [torch.cat([a, b]) for a, b in zip(sources, targets, strict=True)]
+    back = [torch.cat([b, a]) for a, b in zip(sources, targets, strict=True)]
+    cycles = PackedGraphs(
+        name="cycles",
+        x=graphs.x,
+        in_channels=1,
+        edge_index=torch.stack([torch.cat(both), torch.cat(back)]),
+        node_pointers=graphs.node_pointers,
+        edge_pointers=2 * graphs.node_pointers,
+        y=graphs.y,
+    )
+    case = Case(cycles, device, hidden_channels=6, num_colorings=0, num_layers=2)
+    case.compare([[0, 1, 2], [2, 1, 0]])
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_members_and_padding_do_not_change_any_bit(device: str) -> None:
+    case = Case(_graphs(**LABELED), device, hidden_channels=8, num_colorings=2, num_layers=2)  # type: ignore[arg-type]
+    alone = case.run([[0, 3, 1], [0, 3, 1]], fused=True)
+    beside = case.run([[0, 3, 1], [4, 2, 3]], fused=True)  # another member, a larger capacity
+    assert torch.equal(alone[0]["outputs"][0], beside[0]["outputs"][0])
+    for name, own in alone[1].items():
+        assert torch.equal(own[0], beside[1][name][0]), name
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_not_finite_outputs_stay_not_finite(device: str) -> None:
+    """The maximum over colorings must not hide that a member has diverged."""
+    case = Case(_graphs(**LABELED), device, hidden_channels=8, num_colorings=2, num_layers=1)  # type: ignore[arg-type]
+    original = case.network
+
+    def broken(dtype: torch.dtype) -> CLIP:
+        network = original(dtype)
+        with torch.no_grad():
+            network.readout.first.weight[0] = torch.nan
+        return network
+
+    case.network = broken  # type: ignore[method-assign]
+    results, _, _ = case.run([[0, 3, 1], [4, 2, 3]], fused=True, training=False)
+    assert not results["outputs"][0].isfinite().any()
+    assert results["outputs"][1].isfinite().all()
