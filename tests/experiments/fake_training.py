@@ -147,3 +147,26 @@ def failing(
             os._exit(3)
         raise ValueError(f"no luck\nwith {bad}")
     return work(trials)
+
+
+def meeting(trials: Sequence[Trial], folder: Path, number: int) -> list[TrialResult]:
+    """Wait until this number of jobs runs in one process, and leave one file for each process."""
+    own = folder / str(os.getpid())
+    with own.open("a") as file:
+        file.write(f"{trials[0].identity}\n")
+    deadline = time.monotonic() + 30
+    while len(own.read_text().splitlines()) < number:
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"{own.read_text()!r}")
+        time.sleep(0.01)
+    return fake(trials)
+
+
+def failing_beside(trials: Sequence[Trial], folder: Path, bad: str) -> list[TrialResult]:
+    """Raise for one trial while another job runs, which does not end by itself."""
+    if trials[0].identity != bad:
+        (folder / "running").touch()
+        time.sleep(60)
+    while not (folder / "running").exists():
+        time.sleep(0.01)
+    raise ValueError("no luck")

@@ -7,7 +7,14 @@ from functools import partial
 from types import SimpleNamespace
 
 import pytest
-from tests.experiments.fake_training import failing, fake, fake_result, small_experiment
+from tests.experiments.fake_training import (
+    failing,
+    failing_beside,
+    fake,
+    fake_result,
+    meeting,
+    small_experiment,
+)
 
 from clipgnn.errors import InvalidParameterError, MissingDependencyError
 from clipgnn.experiments.executors import EXECUTORS, Executor, make_executor, processes
@@ -212,3 +219,30 @@ def test_every_executor_in_the_table_can_be_made_and_nothing_else_is_needed(monk
     assert isinstance(executor, Executor)
     assert made == [options]
     assert len(list(executor.run(iter(JOBS)))) == len(JOBS)
+
+
+def test_a_process_runs_several_jobs_at_the_same_time(tmp_path):
+    work = partial(meeting, folder=tmp_path, number=3)
+    executor = ProcessExecutor(work, workers=1, jobs_at_once=3)
+    try:
+        outcomes = list(executor.run(iter(JOBS[:3])))
+    finally:
+        executor.close()
+    assert {outcome.job for outcome in outcomes} == set(JOBS[:3])
+    assert all(outcome.results is not None for outcome in outcomes)
+    assert len(list(tmp_path.iterdir())) == 1
+
+
+def test_a_failure_ends_the_jobs_beside_it(tmp_path):
+    """They share a process, which may be unusable; each of them has one outcome."""
+    bad = JOBS[1].trials[0].identity
+    executor = ProcessExecutor(
+        partial(failing_beside, folder=tmp_path, bad=bad), workers=1, jobs_at_once=2
+    )
+    try:
+        outcomes = list(executor.run(iter(JOBS[:2])))
+    finally:
+        executor.close()
+    errors = {outcome.job: outcome.error for outcome in outcomes}
+    assert errors[JOBS[1]] == "ValueError: no luck"
+    assert errors[JOBS[0]] == "another job of its process failed"

@@ -14,6 +14,7 @@ from typing import Annotated
 import typer
 
 from clipgnn.commands import options
+from clipgnn.commands.command_line import command_line
 from clipgnn.commands.device import checked_device
 from clipgnn.commands.progress import ProgressDisplay
 from clipgnn.commands.status import show_status
@@ -46,6 +47,7 @@ def run(
     executor: options.Executor = "processes",
     address: options.Address = None,
     workers: options.Workers = None,
+    jobs_at_once: options.JobsAtOnce = None,
     device: options.Device = "auto",
     deterministic: options.Deterministic = False,
     retry_failed: options.RetryFailed = False,
@@ -71,6 +73,7 @@ def run(
         RunOptions(
             executor=executor,
             workers=workers,
+            jobs_at_once=jobs_at_once,
             address=address,
             device=checked_device(device, remote=executor == "ray"),
             deterministic=deterministic,
@@ -91,6 +94,7 @@ def resume(
     executor: options.Executor = "processes",
     address: options.Address = None,
     workers: options.Workers = None,
+    jobs_at_once: options.JobsAtOnce = None,
     device: options.Device = "auto",
     deterministic: options.Deterministic = False,
     retry_failed: options.RetryFailed = False,
@@ -110,6 +114,7 @@ def resume(
         RunOptions(
             executor=executor,
             workers=workers,
+            jobs_at_once=jobs_at_once,
             address=address,
             device=checked_device(device, remote=executor == "ray"),
             deterministic=deterministic,
@@ -221,7 +226,7 @@ def _run(
                     store,
                     executor,
                     run_options,
-                    command=_command(),
+                    command=command_line(),
                     on_progress=display.show,
                 )
         except KeyboardInterrupt:
@@ -246,12 +251,6 @@ def _run(
             style="red",
         )
         raise typer.Exit(1)
-
-
-def _command() -> str:
-    """Return the command line of this process; absolute paths are reduced to file names."""
-    words = [word if not Path(word).is_absolute() else Path(word).name for word in sys.argv[1:]]
-    return shlex.join(["clipgnn", *words])
 
 
 def _overrides(

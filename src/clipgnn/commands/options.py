@@ -52,6 +52,13 @@ Workers = Annotated[
     int | None,
     typer.Option("--workers", min=1, max=1024, help="Processes; by default one per core."),
 ]
+JobsAtOnce = Annotated[
+    int | None,
+    typer.Option(
+        min=1,
+        help="Jobs that each process runs at the same time. [default: 4 on a GPU, otherwise 1]",
+    ),
+]
 Device = Annotated[
     str, typer.Option("--device", help="cpu, cuda, cuda:1, …; auto uses a GPU if there is one.")
 ]

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from clipgnn.errors import InvalidParameterError, shown
 
-EXECUTOR_OPTIONS = ("workers", "address", "job_timeout", "heartbeat_timeout")
+EXECUTOR_OPTIONS = ("workers", "jobs_at_once", "address", "job_timeout", "heartbeat_timeout")
 """Options that only some executors support; None leaves them at the executor's default."""
 
 
@@ -16,6 +16,8 @@ class RunOptions:
     Attributes:
         executor: name of the executor, one of `clipgnn.experiments.executors.EXECUTORS`.
         workers: number of local processes; by default one per core, or one for a GPU.
+        jobs_at_once: number of jobs that a local process runs at the same time; by default four on
+            a GPU, where their work overlaps, and otherwise one.
         address: address of a Ray cluster; by default Ray runs on this machine. Every node of a
             cluster runs any code that is sent to it; see `RayExecutor`.
         device: torch device to train on, such as "cpu" or "cuda:1".
@@ -35,6 +37,7 @@ class RunOptions:
 
     executor: str = "processes"
     workers: int | None = None
+    jobs_at_once: int | None = None
     address: str | None = None
     device: str = "cpu"
     deterministic: bool = False
@@ -44,11 +47,13 @@ class RunOptions:
     take_over: bool = False
 
     def __post_init__(self) -> None:
-        if self.workers is not None and (not isinstance(self.workers, int) or self.workers < 1):
-            raise InvalidParameterError(
-                f"workers must be an integer of at least 1. Got {shown(self.workers)}.",
-                parameter="workers",
-            )
+        for name in ("workers", "jobs_at_once"):
+            count = getattr(self, name)
+            if count is not None and (not isinstance(count, int) or count < 1):
+                raise InvalidParameterError(
+                    f"{name} must be an integer of at least 1. Got {shown(count)}.",
+                    parameter=name,
+                )
         for name in ("job_timeout", "heartbeat_timeout"):
             value = getattr(self, name)
             if value is not None and not 0 < value < math.inf:

@@ -5,13 +5,14 @@ process with another fold. The standard library's process pool is not used, beca
 jobs when one process dies, and does not report which job that process ran.
 """
 
+import itertools
 import os
 import signal
 import threading
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from multiprocessing import get_context, parent_process, resource_tracker
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
@@ -42,16 +43,32 @@ POLL_SECONDS = 1.0
 """Maximum number of seconds between two checks of the timeouts."""
 
 
+JOBS_ON_GPU = 4
+"""Default number of jobs that a process runs at the same time on a GPU."""
+
+
+@dataclass
+class _Running:
+    """A job of a process, and the number of seconds since it began."""
+
+    job: Job
+    started: bool = False
+    seconds: float = 0.0
+
+
 @dataclass
 class _Worker:
-    """Process of the pool, its job, and the seconds since the job and its last message began."""
+    """Process of the pool, its jobs by number, and the seconds since its last message."""
 
     process: SpawnProcess
     connection: Connection
-    job: Job | None = None
-    started: bool = False
-    running: float = 0.0
+    running: dict[int, _Running] = field(default_factory=dict)
     silence: float = 0.0
+
+    @property
+    def started(self) -> bool:
+        """Whether the process has started a job."""
+        return any(running.started for running in self.running.values())
 
 
 class ProcessExecutor:
@@ -62,9 +79,13 @@ class ProcessExecutor:
     can leave it unusable; so is a process that exceeds a timeout. Time during which this process
     itself is stopped does not count towards timeouts.
 
+    On a GPU a process runs several jobs at the same time, in threads whose work overlaps on the
+    device. If one of them fails, the others fail with it, and can be attempted again.
+
     Args:
         work: function that runs the trials of a job; it must be picklable.
         workers: number of processes; by default one per core.
+        jobs_at_once: number of jobs that a process runs at the same time.
         job_timeout: seconds that a job may take, without the start of its process; by default
             there is no limit.
         heartbeat_timeout: seconds that a process may be without a heartbeat.
@@ -75,36 +96,41 @@ class ProcessExecutor:
         work: Work,
         workers: int | None = None,
         *,
+        jobs_at_once: int = 1,
         job_timeout: float | None = None,
         heartbeat_timeout: float = HEARTBEAT_TIMEOUT,
     ) -> None:
         self.work = work
         self.workers = workers or available_cores()
+        self.jobs_at_once = jobs_at_once
         self.job_timeout = job_timeout
         self.heartbeat_timeout = heartbeat_timeout
         self._poll_seconds = min(POLL_SECONDS, heartbeat_timeout, job_timeout or POLL_SECONDS)
         self._pool: list[_Worker] = []
+        self._numbers = itertools.count()
 
     @classmethod
     def from_options(cls, work: Work, options: RunOptions) -> "ProcessExecutor":
         """Create the executor, with one process by default if jobs train on a GPU."""
-        options.check_supported("workers", "job_timeout", "heartbeat_timeout")
+        options.check_supported("workers", "jobs_at_once", "job_timeout", "heartbeat_timeout")
         return cls(
             work,
             1 if options.workers is None and options.on_gpu else options.workers,
+            jobs_at_once=options.jobs_at_once or (JOBS_ON_GPU if options.on_gpu else 1),
             job_timeout=options.job_timeout,
             heartbeat_timeout=options.heartbeat_timeout or HEARTBEAT_TIMEOUT,
         )
 
     def run(self, jobs: Iterator[Job]) -> Iterator[Outcome]:
         """Run jobs and yield each outcome as it arrives."""
+        capacity = self.workers * self.jobs_at_once
         while True:
-            while sum(worker.job is not None for worker in self._pool) < self.workers:
+            while sum(len(worker.running) for worker in self._pool) < capacity:
                 job = next(jobs, None)
                 if job is None:
                     break
                 self._assign(job)
-            busy = {worker.connection: worker for worker in self._pool if worker.job is not None}
+            busy = {worker.connection: worker for worker in self._pool if worker.running}
             if not busy:
                 return
             began = time.monotonic()
@@ -112,15 +138,13 @@ class ProcessExecutor:
             ready = wait(list(busy), timeout=self._poll_seconds)
             passed = min(time.monotonic() - began, self._poll_seconds)
             for connection, worker in busy.items():
-                worker.running += passed if worker.started else 0.0
+                for running in worker.running.values():
+                    running.seconds += passed if running.started else 0.0
                 worker.silence += passed
                 if connection in ready:
                     worker.silence = 0.0
-                    outcome = self._receive(worker)
-                else:
-                    outcome = self._check_timeouts(worker)
-                if outcome is not None:
-                    yield outcome
+                    yield from self._receive(worker)
+                yield from self._check_timeouts(worker)
 
     def close(self) -> None:
         """Kill the processes; unfinished jobs have nothing to save."""
@@ -132,11 +156,15 @@ class ProcessExecutor:
         self._pool.clear()
 
     def _assign(self, job: Job) -> None:
-        idle = [worker for worker in self._pool if worker.job is None]
-        worker = idle[0] if idle else self._start_worker()
-        worker.job, worker.started, worker.running, worker.silence = job, False, 0.0, 0.0
+        worker = min(self._pool, key=lambda own: len(own.running), default=None)
+        if worker is None or (worker.running and len(self._pool) < self.workers):
+            worker = self._start_worker()
+        if not worker.running:
+            worker.silence = 0.0
+        number = next(self._numbers)
+        worker.running[number] = _Running(job)
         with suppress(OSError):  # the process has ended; `_receive` reports that
-            worker.connection.send(job)
+            worker.connection.send((number, job))
 
     def _start_worker(self) -> _Worker:
         context = get_context("spawn")
@@ -152,79 +180,104 @@ class ProcessExecutor:
         self._pool.append(worker)
         return worker
 
-    def _receive(self, worker: _Worker) -> Outcome | None:
-        """Return the outcome that a worker sent, or None for a heartbeat."""
-        job = worker.job
-        assert job is not None
+    def _receive(self, worker: _Worker) -> Iterator[Outcome]:
+        """Read a message of a worker: a heartbeat, the start of a job, or an outcome."""
         try:
-            outcome: Outcome | None = worker.connection.recv()
+            message: _Message = worker.connection.recv()
         except (EOFError, OSError):
             worker.process.join()
-            outcome = failure(job, f"its process {_exit_text(worker.process.exitcode)}")
+            yield from self._fail_all(worker, f"its process {_exit_text(worker.process.exitcode)}")
+            return
+        if message is None:
+            return
+        number, outcome = message
         if outcome is None:
-            worker.started = True
-            return self._check_timeouts(worker)
-        worker.job = None
+            worker.running[number].started = True
+            return
+        del worker.running[number]
+        yield outcome
         if outcome.results is None:
-            self._remove(worker)
-        return outcome
+            yield from self._fail_all(worker, "another job of its process failed")
 
-    def _check_timeouts(self, worker: _Worker) -> Outcome | None:
-        """Return the failure of a job that exceeded a timeout, after killing its process."""
-        job = worker.job
-        assert job is not None
-        if self.job_timeout is not None and worker.running >= self.job_timeout:
-            why = f"it did not finish within {self.job_timeout:g} s (job_timeout)"
-        elif worker.silence >= self._silence_limit(worker):
+    def _check_timeouts(self, worker: _Worker) -> Iterator[Outcome]:
+        """Yield the failures of the jobs of a process that exceeded a timeout, and kill it."""
+        limit = self.job_timeout
+        for running in worker.running.values():
+            if limit is not None and running.seconds >= limit:
+                why = f"it did not finish within {limit:g} s (job_timeout)"
+                others = "another job of its process exceeded job_timeout"
+                yield from self._fail_all(worker, others, {id(running.job): why})
+                return
+        if worker.running and worker.silence >= self._silence_limit(worker):
             why = f"its process sent no heartbeat for {self._silence_limit(worker):g} s"
-        else:
-            return None
-        worker.job = None
-        self._remove(worker)
-        return failure(job, why)
+            yield from self._fail_all(worker, why)
+
+    def _fail_all(
+        self, worker: _Worker, why: str, reasons: Mapping[int, str] | None = None
+    ) -> Iterator[Outcome]:
+        """Kill a process and yield the failures of its jobs."""
+        jobs = [running.job for running in worker.running.values()]
+        worker.running.clear()
+        self._pool.remove(worker)
+        worker.process.kill()
+        worker.process.join()
+        worker.connection.close()
+        for job in jobs:
+            yield failure(job, (reasons or {}).get(id(job), why))
 
     def _silence_limit(self, worker: _Worker) -> float:
         if worker.started:
             return self.heartbeat_timeout
         return max(START_TIMEOUT, self.heartbeat_timeout)
 
-    def _remove(self, worker: _Worker) -> None:
-        self._pool.remove(worker)
-        worker.process.kill()
-        worker.process.join()
-        worker.connection.close()
+
+_Message = tuple[int, Outcome | None] | None
+"""A heartbeat (None); or the number of a job, with its outcome, or with None when it starts."""
 
 
 def _serve(connection: Connection, work: Work, heartbeat: float) -> None:
-    """Receive jobs, run them and send their outcomes, with heartbeats in between."""
+    """Receive jobs, run each in a thread and send its outcome, with heartbeats in between."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent process handles Ctrl-C
     threading.Thread(target=_exit_with_parent, daemon=True).start()
-    sending, working = threading.Lock(), threading.Event()
-    arguments = (connection, sending, working, heartbeat)
-    threading.Thread(target=_send_heartbeats, args=arguments, daemon=True).start()
+    sending = threading.Lock()
+    running: set[int] = set()
+    heartbeats = (connection, sending, running, heartbeat)
+    threading.Thread(target=_send_heartbeats, args=heartbeats, daemon=True).start()
     while True:
         try:
-            job: Job = connection.recv()
+            number, job = connection.recv()
         except EOFError:
             return
-        with sending, suppress(OSError):
-            connection.send(None)  # the job has arrived and its time starts
-        working.set()
-        outcome = attempt(work, job)
-        with sending, suppress(OSError):  # the parent has ended
-            working.clear()
-            connection.send(outcome)
+        arguments = (connection, sending, running, work, number, job)
+        threading.Thread(target=_run_job, args=arguments, daemon=True).start()
+
+
+def _run_job(
+    connection: Connection,
+    sending: threading.Lock,
+    running: set[int],
+    work: Work,
+    number: int,
+    job: Job,
+) -> None:
+    """Run a job and send its start and its outcome."""
+    with sending, suppress(OSError):  # the parent has ended
+        running.add(number)
+        connection.send((number, None))
+    outcome = attempt(work, job)
+    with sending, suppress(OSError):
+        running.remove(number)
+        connection.send((number, outcome))
 
 
 def _send_heartbeats(
-    connection: Connection, sending: threading.Lock, working: threading.Event, seconds: float
+    connection: Connection, sending: threading.Lock, running: set[int], seconds: float
 ) -> None:
-    """Send None at intervals while a job runs; the parent does not read otherwise."""
+    """Send None at intervals while jobs run; the parent does not read otherwise."""
     while True:
-        working.wait()
         time.sleep(seconds)
         with sending, suppress(OSError):
-            if working.is_set():
+            if running:
                 connection.send(None)
 
 
