@@ -25,7 +25,7 @@ help:
 	@echo "make lint       ruff, mypy, import-linter"
 	@echo "make format     let ruff rewrite the code"
 	@echo "make lock       write requirements-dev.txt, the hashes of the pins (INDEX_URL=)"
-	@echo "make bench      speed against PyG, and how the cost grows"
+	@echo "make bench      speed and memory against PyG, and how the cost grows (ten minutes)"
 	@echo "make clean      remove caches and build outputs (make distclean: environments too)"
 
 demo: $(READY)

@@ -84,6 +84,15 @@ class PeerCLIP(nn.Module):
         return torch.empty_like(order).scatter_(1, order, rank.expand_as(order))
 
 
+@torch.no_grad()
+def predict(model: PeerCLIP, graphs: Sequence[Data], batch_size: int) -> Tensor:
+    """Return the outputs for graphs in evaluation mode, `[graphs, classes]`."""
+    model.eval()
+    device = next(model.parameters()).device
+    loader = DataLoader(graphs, batch_size=batch_size)
+    return torch.cat([model(batch.to(device)) for batch in loader])
+
+
 class Peer:
     """Training of one fold of cross-validation, epoch by epoch.
 

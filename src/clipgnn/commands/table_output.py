@@ -2,13 +2,14 @@
 
 from pathlib import Path
 
+from clipgnn.commands.output import check_output
 from clipgnn.commands.terminal import terminal
-from clipgnn.errors import InvalidParameterError, OutputError, suggestion
+from clipgnn.errors import InvalidParameterError, suggestion
 from clipgnn.experiments.evaluation import evaluate
 from clipgnn.experiments.experiment import Experiment
 from clipgnn.experiments.store import Store
 from clipgnn.report import FORMATS, make_table, provenance, terminal_table
-from clipgnn.writing import check_writable, write_file
+from clipgnn.writing import write_file
 
 
 def format_of(name: str | None, output: Path | None) -> str:
@@ -26,10 +27,7 @@ def format_of(name: str | None, output: Path | None) -> str:
         )
     if output is None:
         return name or "terminal"
-    try:
-        check_writable(output)
-    except OutputError as error:
-        raise OutputError(f"--output {error}") from error
+    check_output(output)
     endings = {own.ending: format_name for format_name, own in FORMATS.items()}
     ending = output.suffix.lower()
     if name is None and ending not in endings:
