@@ -162,11 +162,18 @@ def meeting(trials: Sequence[Trial], folder: Path, number: int) -> list[TrialRes
     return fake(trials)
 
 
-def failing_beside(trials: Sequence[Trial], folder: Path, bad: str) -> list[TrialResult]:
-    """Raise for one trial while another job runs, which does not end by itself."""
+def failing_beside(
+    trials: Sequence[Trial], folder: Path, bad: str, *, kill: bool = False
+) -> list[TrialResult]:
+    """Fail for one trial while another job runs, which ends only when it runs again."""
     if trials[0].identity != bad:
-        (folder / "running").touch()
-        time.sleep(60)
-    while not (folder / "running").exists():
+        running = folder / trials[0].identity
+        if not running.exists():
+            running.touch()
+            time.sleep(60)
+        return fake(trials)
+    while not any(folder.iterdir()):
         time.sleep(0.01)
+    if kill:
+        os.kill(os.getpid(), signal.SIGKILL)
     raise ValueError("no luck")

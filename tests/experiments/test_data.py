@@ -7,7 +7,7 @@ import pytest
 
 from clipgnn.datasets.properties import circular_skip_links
 from clipgnn.errors import DatasetFileError, DatasetNotFoundError, InvalidParameterError
-from clipgnn.experiments.data import fingerprint_of, fingerprints, load
+from clipgnn.experiments.data import _load_checked, fingerprint_of, fingerprints, load
 from clipgnn.experiments.executors.in_process import InProcessExecutor
 from clipgnn.experiments.reading import parse_experiment
 from clipgnn.experiments.run import run_experiment
@@ -19,7 +19,7 @@ from clipgnn.experiments.work import run_trials
 def data(tmp_path, monkeypatch):
     monkeypatch.setenv("CLIPGNN_DATA", str(tmp_path / "data"))
     monkeypatch.setattr("clipgnn.datasets.tu.download_tu", lambda name, root: missing(root / name))
-    load.cache_clear()
+    _load_checked.cache_clear()
     return tmp_path / "data"
 
 

@@ -233,8 +233,7 @@ def test_a_process_runs_several_jobs_at_the_same_time(tmp_path):
     assert len(list(tmp_path.iterdir())) == 1
 
 
-def test_a_failure_ends_the_jobs_beside_it(tmp_path):
-    """They share a process, which may be unusable; each of them has one outcome."""
+def test_jobs_beside_a_failure_run_again(tmp_path):
     bad = JOBS[1].trials[0].identity
     executor = ProcessExecutor(
         partial(failing_beside, folder=tmp_path, bad=bad), workers=1, jobs_at_once=2
@@ -244,5 +243,18 @@ def test_a_failure_ends_the_jobs_beside_it(tmp_path):
     finally:
         executor.close()
     errors = {outcome.job: outcome.error for outcome in outcomes}
-    assert errors[JOBS[1]] == "ValueError: no luck"
-    assert errors[JOBS[0]] == "another job of its process failed"
+    assert errors == {JOBS[1]: "ValueError: no luck", JOBS[0]: ""}
+
+
+def test_jobs_beside_a_killed_process_run_again_alone(tmp_path):
+    bad = JOBS[1].trials[0].identity
+    executor = ProcessExecutor(
+        partial(failing_beside, folder=tmp_path, bad=bad, kill=True), workers=1, jobs_at_once=3
+    )
+    try:
+        outcomes = list(executor.run(iter(JOBS[:3])))
+    finally:
+        executor.close()
+    errors = {outcome.job: outcome.error for outcome in outcomes}
+    assert errors.pop(JOBS[1]) == "its process was killed by SIGKILL"
+    assert errors == {JOBS[0]: "", JOBS[2]: ""}

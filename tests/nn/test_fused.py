@@ -220,18 +220,42 @@ def test_members_and_padding_do_not_change_any_bit(device: str) -> None:
 
 
 @pytest.mark.parametrize("device", DEVICES)
-def test_not_finite_outputs_stay_not_finite(device: str) -> None:
-    """The maximum over colorings must not hide that a member has diverged."""
+@pytest.mark.parametrize("coloring", [0, 1, 2])
+def test_the_maximum_over_colorings_keeps_nan(device: str, coloring: int) -> None:
+    """Otherwise a member that has diverged would not be found."""
+    from clipgnn.ops.kernels import head
+
+    total = torch.zeros(1, 2, 3, 4, device=device)
+    total[0, 0, coloring] = torch.nan
+    sizes = torch.ones(2, dtype=torch.int64, device=device)
+    weight, bias = torch.eye(4, device=device)[None], torch.zeros(1, 4, device=device)
+    pooled = torch.empty(1, 2, 4, device=device)
+    winners = torch.empty(1, 2, 4, dtype=torch.int32, device=device)
+    arguments = (total, sizes, weight, bias, pooled, winners, 2, 3, 4)
+    head.max_over_colorings[(1, 1)](*arguments, GRAPHS=16, WIDTH=16, PRECISION="tf32x3")
+    assert pooled[0, 0].isnan().all()
+    assert torch.equal(pooled[0, 1], torch.zeros(4, device=device))
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_a_member_that_diverged_is_found(device: str) -> None:
     case = Case(_graphs(**LABELED), device, hidden_channels=8, num_colorings=2, num_layers=1)  # type: ignore[arg-type]
     original = case.network
 
     def broken(dtype: torch.dtype) -> CLIP:
         network = original(dtype)
         with torch.no_grad():
-            network.readout.first.weight[0] = torch.nan
+            network.layers[0].phi.first.weight[0] = torch.nan  # type: ignore[union-attr, operator]
         return network
 
     case.network = broken  # type: ignore[method-assign]
     results, _, _ = case.run([[0, 3, 1], [4, 2, 3]], fused=True, training=False)
     assert not results["outputs"][0].isfinite().any()
     assert results["outputs"][1].isfinite().all()
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_empty_graphs_and_batches_of_padding(device: str) -> None:
+    """The first member has only padding, the second a graph without nodes."""
+    case = Case(_graphs([3, 0, 4, 5], labels=2), device, hidden_channels=5, num_colorings=3)
+    case.compare([[4, 4, 4], [0, 1, 3]])

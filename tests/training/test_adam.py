@@ -31,7 +31,7 @@ def test_updates_are_those_of_torch() -> None:
         own.step()
         reference.step()
     for mine, other in zip(ours.parameters(), theirs.parameters(), strict=True):
-        torch.testing.assert_close(mine, other, rtol=1e-6, atol=1e-7)
+        torch.testing.assert_close(mine, other, rtol=1e-9, atol=1e-12)
 
 
 def test_a_parameter_without_gradient_does_not_change() -> None:
@@ -80,7 +80,8 @@ def test_kernel(device: str) -> None:
     optimizer = Adam([own], 0.1)
     flat = own.detach().clone().to(device)
     mean, square = torch.zeros_like(flat), torch.zeros_like(flat)
-    steps, rate = torch.zeros((), device=device), torch.tensor(0.1, device=device)
+    steps = torch.zeros((), dtype=torch.float64, device=device)
+    rate = torch.full_like(steps, 0.1)
     for _ in range(3):
         own.grad = torch.randn(1500, generator=generator)
         optimizer.step()

@@ -42,6 +42,7 @@ def test_deterministic_while_recording_and_the_users_mode_afterwards(
     monkeypatch.setattr(Captured, "_record_all", record)
     stream = SimpleNamespace(synchronize=lambda: None)
     monkeypatch.setattr(torch.cuda, "current_stream", lambda device: stream)
+    monkeypatch.setattr(torch.cuda, "default_stream", lambda device: None)
     monkeypatch.setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
     torch.use_deterministic_algorithms(users[0], warn_only=users[1])
     try:

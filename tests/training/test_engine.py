@@ -28,6 +28,17 @@ def test_the_rate_is_halved() -> None:
     assert rates == [0.5, 0.5, 0.25, 0.25, 0.125]
 
 
+def test_the_order_of_an_epoch_does_not_change() -> None:
+    recipe = Recipe(epochs=3, batch_size=8)
+    engine = engine_for(some_graphs(40), CLIP4, recipe, folds(5, 40)[:2], [1, 2])
+    engine.shuffle(0)
+    first = engine.order.clone()
+    engine.shuffle(1)
+    assert not torch.equal(engine.order, first)
+    engine.shuffle(0)
+    assert torch.equal(engine.order, first)
+
+
 def test_every_graph_is_used_once_in_an_epoch() -> None:
     recipe = Recipe(epochs=3, batch_size=8)
     splits = folds(5, 40)[:2]

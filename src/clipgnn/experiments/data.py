@@ -3,6 +3,7 @@
 Torch is imported inside the functions, so that stores and reports work without it.
 """
 
+import threading
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any
@@ -43,9 +44,12 @@ def fingerprints(datasets: Iterable[str], expected: Mapping[str, str]) -> dict[s
     return found
 
 
-@lru_cache(maxsize=2)
+_loading = threading.Lock()
+"""Jobs of a process that need the same data set wait until one of them has loaded it."""
+
+
 def load(dataset: str, data: str) -> Any:
-    """Return the graphs of a data set, cached for the next trial of this process.
+    """Return the graphs of a data set, cached for the next trials of this process.
 
     Args:
         dataset: name of the data set.
@@ -55,6 +59,12 @@ def load(dataset: str, data: str) -> Any:
         DatasetNotFoundError: if it does not exist and could not be downloaded.
         DatasetFileError: if its files are damaged, or it has another fingerprint.
     """
+    with _loading:
+        return _load_checked(dataset, data)
+
+
+@lru_cache(maxsize=4)
+def _load_checked(dataset: str, data: str) -> Any:
     graphs = _load(dataset)
     if data and graphs.fingerprint != data:
         raise DatasetFileError(

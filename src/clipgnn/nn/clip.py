@@ -30,6 +30,13 @@ NUM_MEASURED_COLORINGS = 16
 """Number of colorings for batch statistics if colorings are streamed in training."""
 
 
+MAX_FUSED_CHANNELS = 64
+"""Largest number of channels for which fused GPU kernels are faster than products of cuBLAS."""
+
+MAX_FUSED_NODES = 2**15
+"""Number of nodes of a batch from which 1,024 colorings of 64 channels need 64-bit offsets."""
+
+
 @documented(CLIPParameters)
 class CLIP(Network):
     r"""CLIP: a message passing network with a maximum over k colorings of each graph.
@@ -275,7 +282,9 @@ class CLIP(Network):
             and not torch.is_autocast_enabled("cuda")
             and config.norm == "batch"
             and config.activation == "relu"
-            and config.hidden_channels <= 64
+            and config.hidden_channels <= MAX_FUSED_CHANNELS
+            # Offsets within a member are 32-bit integers.
+            and batch.num_nodes // batch.num_members < MAX_FUSED_NODES
             and config.color_code == "one-hot"
             and not config.directed
         )

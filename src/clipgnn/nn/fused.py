@@ -10,7 +10,7 @@ from clipgnn.nn.aggregation import Aggregation
 from clipgnn.nn.linear import Linear
 from clipgnn.nn.norm import ROUNDING, BatchNorm
 from clipgnn.nn.readout import Readout
-from clipgnn.ops.head import MAX_GRAPHS, Dropout, HeadParameters, head_outputs
+from clipgnn.ops.head import MAX_GRAPHS, MAX_OUTPUTS, Dropout, HeadParameters, head_outputs
 from clipgnn.ops.normalization import RAMP
 from clipgnn.ops.propagation import LayerParameters, Norm, Structure, propagate
 from clipgnn.shapes import Colorings, GraphFeatures
@@ -51,7 +51,7 @@ def sum_of_last_activations(
 
 def head_suits(readout: Readout, graphs: int, *, training: bool) -> bool:
     """Whether `outputs_from_sums` supports this readout and number of graphs."""
-    if training and graphs > MAX_GRAPHS:
+    if readout.second.weight.shape[2] > MAX_OUTPUTS or (training and graphs > MAX_GRAPHS):
         return False
     return readout.dropout.seeded or readout.dropout.probability == 0 or not training
 

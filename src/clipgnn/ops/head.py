@@ -14,6 +14,9 @@ from clipgnn.ops.propagation import Norm
 MAX_GRAPHS = 128
 """Largest number of graphs of a batch in training: one program normalizes all of them."""
 
+MAX_OUTPUTS = 64
+"""Largest number of outputs; more would not fit into the memory of a multiprocessor."""
+
 TILE = 16
 """Graphs of a tile of the maximum over colorings."""
 

@@ -35,8 +35,8 @@ class Adam:
         self._mean = torch.zeros_like(self._flat)
         self._square = torch.zeros_like(self._flat)
         # On the device, because a recorded program reads them at every replay.
-        self._steps = torch.zeros((), device=self._flat.device)
-        self._rate = torch.zeros((), device=self._flat.device)
+        self._steps = torch.zeros((), dtype=torch.float64, device=self._flat.device)
+        self._rate = torch.zeros_like(self._steps)
         self.set_rate(rate)
 
     @property
@@ -63,18 +63,18 @@ class Adam:
         """Update the parameters with their gradients; without one, a parameter has gradient 0."""
         grads = torch.cat([_gradient(own) for own in self.parameters])
         self._steps += 1
-        if self._flat.is_cuda:
+        if self._flat.is_cuda and self._flat.dtype == torch.float32:
             from clipgnn.ops.kernels.adam import launch  # requires Triton
 
             tensors = (self._flat, grads, self._mean, self._square, self._steps, self._rate)
             launch(*tensors, BETAS, EPSILON)
             return
         beta1, beta2 = BETAS
-        steps = int(self._steps)
         self._mean.lerp_(grads, 1 - beta1)
         self._square.mul_(beta2).addcmul_(grads, grads, value=1 - beta2)
-        deviation = (self._square.sqrt() / (1 - beta2**steps) ** 0.5).add_(EPSILON)
-        self._flat.addcdiv_(self._mean, deviation, value=-self.rate / (1 - beta1**steps))
+        deviation = (self._square / (1 - beta2**self._steps)).sqrt_().add_(EPSILON)
+        rate = self._rate / (1 - beta1**self._steps)
+        self._flat.sub_(self._mean.div(deviation).mul_(rate))
 
 
 def _gradient(parameter: nn.Parameter) -> Tensor:

@@ -4,6 +4,7 @@ A replay launches a whole step, from the assembly of the batch to the optimizer,
 There is no synchronization with the device until the curves are read at the end.
 """
 
+import gc
 import logging
 import os
 import threading
@@ -17,6 +18,7 @@ from torch import Tensor
 
 from clipgnn.training.engine import Engine, Evaluated, EvaluationPart
 from clipgnn.training.losses import BatchLoss
+from clipgnn.training.streams import own_stream
 
 _log = logging.getLogger(__name__)
 
@@ -32,7 +34,7 @@ _recording = threading.Lock()
 
 
 class Captured:
-    """The programs of an engine, recorded on the current stream, and compiled if that saves time.
+    """The programs of an engine, recorded, and compiled if that saves time.
 
     Networks with fused kernels are not compiled by `torch.compile`: their kernels are compiled
     once for all data sets, and kept in Triton's cache.
@@ -52,7 +54,11 @@ class Captured:
         self, engine: Engine, *, deterministic: bool = False, compile: bool | None = None
     ) -> None:
         self.engine = engine
-        with _recording:
+        is_default = torch.cuda.current_stream(engine.device) == torch.cuda.default_stream(
+            engine.device
+        )
+        # Nothing can be recorded on the default stream.
+        with _recording, own_stream(engine.device) if is_default else nullcontext():
             start = time.perf_counter()
             with _deterministic() if deterministic else nullcontext():
                 self._record_all(engine, compile)
@@ -161,20 +167,19 @@ def _record_evaluation(
 def _record(
     program: Callable[[], None], warm_up: int, before: Callable[[], object] = lambda: None
 ) -> torch.cuda.CUDAGraph:
-    side = torch.cuda.Stream()
-    side.wait_stream(torch.cuda.current_stream())
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.stream(side):
-        for _ in range(warm_up):
-            before()
-            program()
+    """Run a program some times, and record it, on the current stream."""
+    for _ in range(warm_up):
         before()
-        # Other threads may use the device meanwhile. Unlike torch.cuda.graph, this neither waits
-        # for their work nor empties the cache of the allocator.
-        graph.capture_begin(capture_error_mode="thread_local")
-        try:
-            program()
-        finally:
-            graph.capture_end()
-    torch.cuda.current_stream().wait_stream(side)
+        program()
+    before()
+    graph = torch.cuda.CUDAGraph()
+    # A recording of another training must not be destroyed meanwhile.
+    gc.collect()
+    # Other threads may use the device meanwhile. Unlike torch.cuda.graph, this neither waits for
+    # their work nor empties the cache of the allocator.
+    graph.capture_begin(capture_error_mode="thread_local")
+    try:
+        program()
+    finally:
+        graph.capture_end()
     return graph

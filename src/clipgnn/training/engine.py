@@ -143,7 +143,7 @@ class Engine:
         if self.order.shape == order.shape:
             self.order.copy_(order)
         else:
-            self.order = order
+            self.order = order.clone()
         self.step_number.zero_()
         self.epoch_number.fill_(epoch)
         self.loss_sum.zero_()

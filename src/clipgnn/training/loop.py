@@ -2,8 +2,7 @@
 
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
@@ -24,6 +23,7 @@ from clipgnn.training.losses import check_targets
 from clipgnn.training.metrics import check_defined, check_known
 from clipgnn.training.models import ModelSpec, copies, new_members
 from clipgnn.training.splits import Split, check_splits
+from clipgnn.training.streams import own_stream
 from clipgnn.training.trained import TrainedModel, TrainedModels, split_members, task_of
 
 
@@ -84,7 +84,8 @@ def train(
         seeds: the seed of each model, for its weights, its batches and its colorings.
         device: "cpu" or "cuda".
         together: whether models train together; by default on a GPU.
-        deterministic: whether results on a GPU are bit-identical in every run, which is slower.
+        deterministic: whether results on a GPU are bit-identical in every run, also for networks
+            that `torch.compile` compiles, which is slower.
         allow_overlap: whether a graph can be in several parts of a split, such as training and
             test.
         callback: called with the metrics of every epoch.
@@ -121,7 +122,7 @@ def train(
         key = num_steps(split, recipe.batch_size) if together else position
         groups[key].append(position)
     trained: dict[int, TrainedModel] = {}
-    with _own_stream(device):
+    with own_stream(device):
         for positions in groups.values():
             own_seeds = [seeds[position] for position in positions]
             if isinstance(model, ModelSpec):
@@ -135,20 +136,6 @@ def train(
             )
             trained.update(zip(positions, models, strict=True))
     return TrainedModels([trained[position] for position in range(len(splits))])
-
-
-@contextmanager
-def _own_stream(device: torch.device) -> Iterator[None]:
-    """Use a stream of its own on a GPU, so that trainings in several threads overlap."""
-    if device.type != "cuda":
-        yield
-        return
-    with torch.cuda.device(device):
-        before, own = torch.cuda.current_stream(), torch.cuda.Stream()
-        own.wait_stream(before)
-        with torch.cuda.stream(own):
-            yield
-        before.wait_stream(own)
 
 
 def _check_trainable(graphs: PackedGraphs, recipe: Recipe, splits: Sequence[Split]) -> None:

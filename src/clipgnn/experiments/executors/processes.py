@@ -64,6 +64,7 @@ class _Worker:
     connection: Connection
     running: dict[int, _Running] = field(default_factory=dict)
     silence: float = 0.0
+    alone: bool = False
 
     @property
     def started(self) -> bool:
@@ -80,7 +81,8 @@ class ProcessExecutor:
     itself is stopped does not count towards timeouts.
 
     On a GPU a process runs several jobs at the same time, in threads whose work overlaps on the
-    device. If one of them fails, the others fail with it, and can be attempted again.
+    device. If one of them fails, the others are run again. If the process dies, each of its jobs is
+    run again alone.
 
     Args:
         work: function that runs the trials of a job; it must be picklable.
@@ -108,6 +110,10 @@ class ProcessExecutor:
         self._poll_seconds = min(POLL_SECONDS, heartbeat_timeout, job_timeout or POLL_SECONDS)
         self._pool: list[_Worker] = []
         self._numbers = itertools.count()
+        # Jobs whose process was killed because of another job, and jobs of which one may have
+        # killed its process.
+        self._again: list[Job] = []
+        self._suspects: list[Job] = []
 
     @classmethod
     def from_options(cls, work: Work, options: RunOptions) -> "ProcessExecutor":
@@ -123,13 +129,8 @@ class ProcessExecutor:
 
     def run(self, jobs: Iterator[Job]) -> Iterator[Outcome]:
         """Run jobs and yield each outcome as it arrives."""
-        capacity = self.workers * self.jobs_at_once
         while True:
-            while sum(len(worker.running) for worker in self._pool) < capacity:
-                job = next(jobs, None)
-                if job is None:
-                    break
-                self._assign(job)
+            self._assign_all(jobs)
             busy = {worker.connection: worker for worker in self._pool if worker.running}
             if not busy:
                 return
@@ -155,12 +156,31 @@ class ProcessExecutor:
             worker.connection.close()
         self._pool.clear()
 
-    def _assign(self, job: Job) -> None:
-        worker = min(self._pool, key=lambda own: len(own.running), default=None)
+    def _assign_all(self, jobs: Iterator[Job]) -> None:
+        """Assign jobs while there is room: first those that must run again."""
+        while self._suspects and self._has_room(1):
+            self._assign(self._suspects.pop(), alone=True)
+        while not self._suspects and self._has_room(self.jobs_at_once):
+            job = self._again.pop() if self._again else next(jobs, None)
+            if job is None:
+                return
+            self._assign(job)
+
+    def _has_room(self, jobs_at_once: int) -> bool:
+        """Whether a process has fewer jobs, or can be started."""
+        return len(self._pool) < self.workers or any(
+            len(worker.running) < jobs_at_once and not (worker.alone and worker.running)
+            for worker in self._pool
+        )
+
+    def _assign(self, job: Job, *, alone: bool = False) -> None:
+        """Assign a job to the process with the fewest jobs, or to a new one if all have some."""
+        shared = [worker for worker in self._pool if not (worker.alone and worker.running)]
+        worker = min(shared, key=lambda own: len(own.running), default=None)
         if worker is None or (worker.running and len(self._pool) < self.workers):
             worker = self._start_worker()
         if not worker.running:
-            worker.silence = 0.0
+            worker.silence, worker.alone = 0.0, alone
         number = next(self._numbers)
         worker.running[number] = _Running(job)
         with suppress(OSError):  # the process has ended; `_receive` reports that
@@ -186,7 +206,7 @@ class ProcessExecutor:
             message: _Message = worker.connection.recv()
         except (EOFError, OSError):
             worker.process.join()
-            yield from self._fail_all(worker, f"its process {_exit_text(worker.process.exitcode)}")
+            yield from self._remove(worker, f"its process {_exit_text(worker.process.exitcode)}")
             return
         if message is None:
             return
@@ -197,33 +217,36 @@ class ProcessExecutor:
         del worker.running[number]
         yield outcome
         if outcome.results is None:
-            yield from self._fail_all(worker, "another job of its process failed")
+            self._again += [running.job for running in worker.running.values()]
+            worker.running.clear()
+            yield from self._remove(worker)
 
     def _check_timeouts(self, worker: _Worker) -> Iterator[Outcome]:
-        """Yield the failures of the jobs of a process that exceeded a timeout, and kill it."""
+        """Yield the failures of jobs that exceeded a timeout, and kill their process."""
         limit = self.job_timeout
-        for running in worker.running.values():
-            if limit is not None and running.seconds >= limit:
-                why = f"it did not finish within {limit:g} s (job_timeout)"
-                others = "another job of its process exceeded job_timeout"
-                yield from self._fail_all(worker, others, {id(running.job): why})
-                return
-        if worker.running and worker.silence >= self._silence_limit(worker):
-            why = f"its process sent no heartbeat for {self._silence_limit(worker):g} s"
-            yield from self._fail_all(worker, why)
+        late = [own for own in worker.running.values() if limit and own.seconds >= limit]
+        if late:
+            self._again += [own.job for own in worker.running.values() if own not in late]
+            worker.running.clear()
+            yield from self._remove(worker)
+            for own in late:
+                yield failure(own.job, f"it did not finish within {limit:g} s (job_timeout)")
+        elif worker.running and worker.silence >= self._silence_limit(worker):
+            seconds = self._silence_limit(worker)
+            yield from self._remove(worker, f"its process sent no heartbeat for {seconds:g} s")
 
-    def _fail_all(
-        self, worker: _Worker, why: str, reasons: Mapping[int, str] | None = None
-    ) -> Iterator[Outcome]:
-        """Kill a process and yield the failures of its jobs."""
+    def _remove(self, worker: _Worker, why: str = "") -> Iterator[Outcome]:
+        """Kill a process. A job that it ran fails; of several, each is run again alone."""
         jobs = [running.job for running in worker.running.values()]
         worker.running.clear()
         self._pool.remove(worker)
         worker.process.kill()
         worker.process.join()
         worker.connection.close()
-        for job in jobs:
-            yield failure(job, (reasons or {}).get(id(job), why))
+        if len(jobs) == 1:
+            yield failure(jobs[0], why)
+        else:
+            self._suspects += jobs
 
     def _silence_limit(self, worker: _Worker) -> float:
         if worker.started:

@@ -34,8 +34,8 @@ def _adam(
 ):
     index = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
     inside = index < size
-    step = tl.load(steps)
-    own_rate = tl.load(rate)
+    step = tl.load(steps).to(tl.float32)
+    own_rate = tl.load(rate).to(tl.float32)
     grad = tl.load(grads + index, mask=inside, other=0.0)
     first = tl.load(mean + index, mask=inside, other=0.0)
     first += (1.0 - beta1) * (grad - first)

@@ -60,8 +60,7 @@ def max_over_colorings(
         row = (member * graphs + graph) * colorings + coloring
         own = tl.load(total + row[:, None] * channels + channel[None, :], mask=mask, other=0.0)
         mapped = tl.dot(own, matrix, input_precision=PRECISION) + added
-        # Unlike `>`, this keeps NaN.
-        better = ~(mapped <= best)
+        better = (mapped > best) | (mapped != mapped)  # NaN stays NaN
         best = tl.where(better, mapped, best)
         winner = tl.where(better, coloring, winner)
     offsets = (member * graphs + graph)[:, None] * channels + channel[None, :]

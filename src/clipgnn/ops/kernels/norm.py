@@ -94,7 +94,7 @@ def train_coefficients(
     WIDTH: tl.constexpr,
 ):
     """Combine the moments of the tiles of a member, and update its running averages."""
-    member = tl.program_id(0)
+    member = tl.program_id(0).to(tl.int64)
     channel = tl.program_id(1) * WIDTH + tl.arange(0, WIDTH)
     used = channel < channels
     rows = tl.load(num_nodes + member) * colorings
@@ -119,7 +119,8 @@ def train_coefficients(
         squares += weighted * distance
     shift = tl.sum(distances, 0) / count
     mean = origin + shift
-    variance = tl.maximum(tl.sum(squares, 0) / count - shift * shift, 0.0)
+    variance = tl.sum(squares, 0) / count - shift * shift
+    variance = tl.maximum(variance, 0.0, propagate_nan=tl.PropagateNan.ALL)
     own = member * channels + channel
     store_coefficients(
         coefficients + member * NUM_COEFFICIENTS * channels,
@@ -163,7 +164,7 @@ def evaluation_coefficients(
     WIDTH: tl.constexpr,
 ):
     """Compute the coefficients of a member from its running averages."""
-    member = tl.program_id(0)
+    member = tl.program_id(0).to(tl.int64)
     channel = tl.arange(0, WIDTH)
     used = channel < channels
     own = member * channels + channel
@@ -205,7 +206,7 @@ def gradient_coefficients(
 
     The gradient of a row is `scale * dy + gradient[0] + gradient[1] * (x - mean)`.
     """
-    member = tl.program_id(0)
+    member = tl.program_id(0).to(tl.int64)
     channel = tl.program_id(1) * WIDTH + tl.arange(0, WIDTH)
     used = channel < channels
     rows = tl.load(num_nodes + member) * colorings

@@ -70,7 +70,7 @@ def launch(
     slots = [chosen.new_empty(members * capacity) for _ in range(3)]
     of_graphs = [chosen.new_empty(members * graphs) for _ in range(2)]
     totals = chosen.new_empty(members)
-    _fill_slots[(triton.cdiv(capacity, SLOTS), members)](
+    _fill_slots[(max(1, triton.cdiv(capacity, SLOTS)), members)](
         chosen,
         count,
         begin,
