@@ -163,16 +163,16 @@ def meeting(trials: Sequence[Trial], folder: Path, number: int) -> list[TrialRes
 
 
 def failing_beside(
-    trials: Sequence[Trial], folder: Path, bad: str, *, kill: bool = False
+    trials: Sequence[Trial], folder: Path, bad: str, *, others: int = 1, kill: bool = False
 ) -> list[TrialResult]:
-    """Fail for one trial while another job runs, which ends only when it runs again."""
+    """Fail for one trial while other jobs run, which end only when they run again."""
     if trials[0].identity != bad:
         running = folder / trials[0].identity
         if not running.exists():
             running.touch()
             time.sleep(60)
         return fake(trials)
-    while not any(folder.iterdir()):
+    while len(list(folder.iterdir())) < others:
         time.sleep(0.01)
     if kill:
         os.kill(os.getpid(), signal.SIGKILL)

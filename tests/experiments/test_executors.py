@@ -249,7 +249,9 @@ def test_jobs_beside_a_failure_run_again(tmp_path):
 def test_jobs_beside_a_killed_process_run_again_alone(tmp_path):
     bad = JOBS[1].trials[0].identity
     executor = ProcessExecutor(
-        partial(failing_beside, folder=tmp_path, bad=bad, kill=True), workers=1, jobs_at_once=3
+        partial(failing_beside, folder=tmp_path, bad=bad, others=2, kill=True),
+        workers=1,
+        jobs_at_once=3,
     )
     try:
         outcomes = list(executor.run(iter(JOBS[:3])))
