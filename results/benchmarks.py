@@ -146,7 +146,7 @@ def _superlinear_growth(record: Record) -> Iterator[str]:
 
 
 def plot(records: Mapping[str, Record]) -> Figure:
-    """Draw ratios of speed, peak memory, and growth of cost."""
+    """Draw ratios of speed, peak memory, and growth of cost, as far as they were measured."""
     figure = Figure(figsize=(15, 4.5), layout="constrained")
     speed, memory, growth = figure.subplots(1, 3)
     ratios, peaks = {}, {}
@@ -180,6 +180,14 @@ def plot(records: Mapping[str, Record]) -> Figure:
         axis.set_major_formatter("{x:g}")
         axis.set_minor_locator(NullLocator())
     growth.legend(fontsize=8)
+    measured = {name for record in records.values() for name, rows in record.rows.items() if rows}
+    for axes, names in (
+        (speed, {"training", "inference"}),
+        (memory, {"memory"}),
+        (growth, {"growth"}),
+    ):
+        if not names & measured:
+            axes.remove()
     return figure
 
 

@@ -10,7 +10,7 @@ from clipgnn.bench.measurement import Plan, Row
 from clipgnn.bench.record import Record
 from clipgnn.bench.setting import Setting
 
-PLAN = Plan(("csl",), root=Path("/home/somebody/data"), rounds=2, seconds=0.5, workers=3)
+PLAN = Plan(("csl",), root=Path("folder of somebody"), rounds=2, seconds=0.5, workers=3)
 ROWS: dict[str, Sequence[Row]] = {
     "inference": [Inference(Setting("csl", 16), [3.0, 4.0], [1.0, 2.0], 0.25, 0.5)],
     "growth": [Growth("graphs", "epoch, s", [1, 2], [0.1, 0.2])],
