@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from types import FunctionType, MethodType
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -28,6 +29,8 @@ WORTH_COMPILING = 5e9
 WARM_UP_STEPS = 3
 """Number of steps before recording, for compilation, caches and the state of the optimizer."""
 
+MAX_UNUSED = 0.25
+"""Largest share of the device's memory that torch may keep without using it."""
 
 _recording = threading.Lock()
 """One training is recorded at a time; the recorded programs of others run meanwhile."""
@@ -60,6 +63,7 @@ class Captured:
         # Nothing can be recorded on the default stream.
         with _recording, own_stream(engine.device) if is_default else nullcontext():
             start = time.perf_counter()
+            _release_unused(engine.device)
             with _deterministic() if deterministic else nullcontext():
                 self._record_all(engine, compile)
             torch.cuda.current_stream(engine.device).synchronize()
@@ -68,15 +72,22 @@ class Captured:
     def _record_all(self, engine: Engine, compile: bool | None) -> None:
         state = {name: value.detach().clone() for name, value in _tensors(engine)}
         engine.network.train()
+        has_kernels = engine.has_kernels()
+        if has_kernels:
+            _compile_kernels(engine)
         if compile is None:
-            compile = engine.work() > WORTH_COMPILING and not engine.has_kernels()
+            compile = engine.work() > WORTH_COMPILING and not has_kernels
         loss = _compiled_loss(engine) if compile else None
         self.compiled = loss is not None
         self._step = _record_step(engine, loss or engine.loss)
+        # Programs run one after the other, and none reads what another has computed inside.
+        pool = self._step.pool()
         engine.network.eval()
-        self._test, self._tested = _record_evaluation(engine, engine.test_parts)
+        self._test, self._tested = _record_evaluation(engine, engine.test_parts, pool)
         if engine.validation_parts:
-            self._validate, self._validated = _record_evaluation(engine, engine.validation_parts)
+            self._validate, self._validated = _record_evaluation(
+                engine, engine.validation_parts, pool
+            )
         with torch.no_grad():
             for name, value in _tensors(engine):
                 value.copy_(state[name])
@@ -98,22 +109,51 @@ class Captured:
         return self._validated
 
 
+def _release_unused(device: torch.device) -> None:
+    """Release memory that torch keeps, if it is a large share of the device.
+
+    The memory of a recording is not used again by the next one. Releasing it waits for all work of
+    the device, so this is rare.
+    """
+    unused = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
+    if unused > MAX_UNUSED * torch.cuda.get_device_properties(device).total_memory:
+        torch.cuda.empty_cache()
+
+
 @contextmanager
 def _deterministic() -> Iterator[None]:
     """Use only deterministic operations inside."""
     before = torch.are_deterministic_algorithms_enabled()
     warn_only = torch.is_deterministic_algorithms_warn_only_enabled()
+    settings: Any = torch.utils.deterministic
+    fill = settings.fill_uninitialized_memory
     os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
     torch.use_deterministic_algorithms(True)  # imports the compiler, which takes seconds
+    settings.fill_uninitialized_memory = False  # nothing reads it
     try:
         yield
     finally:
+        settings.fill_uninitialized_memory = fill
         torch.use_deterministic_algorithms(before, warn_only=warn_only)
 
 
 def _tensors(engine: Engine) -> list[tuple[str, Tensor]]:
     """All weights and buffers, including those that are not saved with a model."""
     return [*engine.network.named_parameters(), *engine.network.named_buffers()]
+
+
+def _compile_kernels(engine: Engine) -> None:
+    """Compile the kernels of steps and evaluations at the same time, in several processes."""
+    from clipgnn.ops.kernels.compilation import compiling  # requires Triton
+
+    with compiling():
+        engine.step(engine.loss())
+        engine.network.eval()
+        for parts in (engine.test_parts, engine.validation_parts):
+            if parts:
+                engine.evaluate(parts)
+    engine.network.train()
+    engine.step_number.zero_()
 
 
 def _compiled_loss(engine: Engine) -> Callable[[], BatchLoss] | None:
@@ -148,11 +188,15 @@ def _record_step(engine: Engine, loss: Callable[[], BatchLoss]) -> torch.cuda.CU
     def step() -> None:
         engine.step(loss())
 
-    return _record(step, WARM_UP_STEPS, before=engine.step_number.zero_)
+    for _ in range(WARM_UP_STEPS):
+        engine.step_number.zero_()
+        step()
+    engine.step_number.zero_()
+    return _record(step)
 
 
 def _record_evaluation(
-    engine: Engine, parts: list[EvaluationPart]
+    engine: Engine, parts: list[EvaluationPart], pool: Any
 ) -> tuple[torch.cuda.CUDAGraph, Evaluated]:
     evaluated = engine.evaluate(parts)  # warm-up, and tensors of the right shapes
 
@@ -161,25 +205,35 @@ def _record_evaluation(
         evaluated.scores.copy_(found.scores)
         evaluated.outputs.copy_(found.outputs)
 
-    return _record(evaluate, 0), evaluated
+    return _record(evaluate, pool=pool), evaluated
 
 
-def _record(
-    program: Callable[[], None], warm_up: int, before: Callable[[], object] = lambda: None
-) -> torch.cuda.CUDAGraph:
-    """Run a program some times, and record it, on the current stream."""
-    for _ in range(warm_up):
-        before()
-        program()
-    before()
+def _record(program: Callable[[], None], pool: Any = None) -> torch.cuda.CUDAGraph:
+    """Record a program on the current stream.
+
+    Args:
+        program: the program; it has run before.
+        pool: the memory of another recording to use, by default new memory.
+    """
     graph = torch.cuda.CUDAGraph()
-    # A recording of another training must not be destroyed meanwhile.
-    gc.collect()
-    # Other threads may use the device meanwhile. Unlike torch.cuda.graph, this neither waits for
-    # their work nor empties the cache of the allocator.
-    graph.capture_begin(capture_error_mode="thread_local")
-    try:
-        program()
-    finally:
-        graph.capture_end()
+    with _no_garbage_collection():
+        # Other threads may use the device meanwhile. Unlike torch.cuda.graph, this neither waits
+        # for their work nor empties the cache of the allocator.
+        graph.capture_begin(pool=pool, capture_error_mode="thread_local")
+        try:
+            program()
+        finally:
+            graph.capture_end()
     return graph
+
+
+@contextmanager
+def _no_garbage_collection() -> Iterator[None]:
+    """Do not collect inside: the recording of another training must not be destroyed meanwhile."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()

@@ -5,7 +5,7 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-from clipgnn.ops.kernels.sizes import kernel
+from clipgnn.ops.kernels.kernel import kernel
 
 BLOCK = 1024
 """Entries of a program."""

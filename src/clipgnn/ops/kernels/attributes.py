@@ -5,15 +5,14 @@ label, followed by a row for each color.
 """
 
 # mypy: ignore-errors
-import triton
 import triton.language as tl
 
+from clipgnn.ops.kernels.kernel import helper, kernel
 from clipgnn.ops.kernels.norm import NUM_COEFFICIENTS, store_moments
 from clipgnn.ops.kernels.rows import load_gradient
-from clipgnn.ops.kernels.sizes import kernel
 
 
-@triton.jit
+@helper
 def _attributes(x, node, inside, first, in_channels, LABELS: tl.constexpr, IN: tl.constexpr):
     """Attributes `[nodes, IN]` of a tile, from channel `first`; one-hot rows for labels."""
     channel = first + tl.arange(0, IN)
@@ -143,7 +142,7 @@ def look_up_rows(
     store_moments(partials, to_message, inside[:, None], count, channel, channels)
 
 
-@triton.jit
+@helper
 def _select(chosen, values, total, PRECISION: tl.constexpr):
     """Product with a matrix of zeros and ones, which TF32 represents exactly."""
     if PRECISION == "tf32x3":

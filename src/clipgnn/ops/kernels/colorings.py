@@ -7,10 +7,10 @@ import triton.language as tl
 from torch import Tensor
 
 from clipgnn.ops.kernels.hashing import hashed, mix
-from clipgnn.ops.kernels.sizes import kernel
+from clipgnn.ops.kernels.kernel import index_kernel
 
 
-@kernel
+@index_kernel
 def _rank_in_groups(
     seeds,
     counter,

@@ -1,11 +1,12 @@
 """Random bits in Triton kernels, equal to those of `ops.hashing`."""
 
 # mypy: ignore-errors
-import triton
 import triton.language as tl  # noqa: F401  (Triton's interpreter requires it)
 
+from clipgnn.ops.kernels.kernel import helper
 
-@triton.jit
+
+@helper
 def mix(bits):
     """The finalizer of SplitMix64 on int64, as in `ops.hashing`."""
     bits = bits * -7046029254386353131
@@ -14,7 +15,7 @@ def mix(bits):
     return bits ^ ((bits >> 31) & 0x1FFFFFFFF)
 
 
-@triton.jit
+@helper
 def hashed(start, row, column):
     """Random bits of a position; `start` is `mix(seed + mix(counter + 1))`."""
     return mix(start ^ mix((row << 32) + column + 1))

@@ -1,10 +1,10 @@
 """Triton kernels for the maximum over colorings and the readout, forward and backward."""
 
 # mypy: ignore-errors
-import triton
 import triton.language as tl
 
 from clipgnn.ops.kernels.hashing import hashed, mix
+from clipgnn.ops.kernels.kernel import helper, kernel
 from clipgnn.ops.kernels.norm import (
     FACTOR,
     MEAN,
@@ -17,10 +17,9 @@ from clipgnn.ops.kernels.norm import (
     store_coefficients,
     track,
 )
-from clipgnn.ops.kernels.sizes import kernel
 
 
-@triton.jit
+@helper
 def _square(matrix, rows_used, columns_used, row, column, stride):
     return tl.load(
         matrix + row[:, None] * stride + column[None, :],
@@ -115,7 +114,7 @@ def max_over_colorings_backward(
     tl.store(parts + channels * channels + channel, of_bias, mask=used)
 
 
-@triton.jit
+@helper
 def _kept(seeds, counter, member, graph, channel, channels, threshold):
     """Which entries dropout keeps, as in `nn.dropout`."""
     start = mix(tl.load(seeds + member) + mix(tl.load(counter) + 1))

@@ -6,13 +6,12 @@ channels]` for φ and for ψ, the weight `[channels, channels]` of the sums over
 """
 
 # mypy: ignore-errors
-import triton
 import triton.language as tl
 
-from clipgnn.ops.kernels.sizes import kernel
+from clipgnn.ops.kernels.kernel import helper, kernel
 
 
-@triton.jit
+@helper
 def _load(matrix, stride, channel, used):
     return tl.load(
         matrix + channel[:, None] * stride + channel[None, :],
@@ -21,7 +20,7 @@ def _load(matrix, stride, channel, used):
     )
 
 
-@triton.jit
+@helper
 def _load_transposed(matrix, stride, channel, used):
     return tl.load(
         matrix + channel[None, :] * stride + channel[:, None],
@@ -30,7 +29,7 @@ def _load_transposed(matrix, stride, channel, used):
     )
 
 
-@triton.jit
+@helper
 def _store(matrix, values, stride, channel, used):
     tl.store(
         matrix + channel[:, None] * stride + channel[None, :],

@@ -6,6 +6,7 @@ Rows and tiles are those of `rows.py`. The order of summation is fixed.
 # mypy: ignore-errors
 import triton.language as tl
 
+from clipgnn.ops.kernels.kernel import kernel
 from clipgnn.ops.kernels.norm import (
     MEAN,
     NUM_COEFFICIENTS,
@@ -17,7 +18,6 @@ from clipgnn.ops.kernels.norm import (
     store_moments,
 )
 from clipgnn.ops.kernels.rows import load_gradient
-from clipgnn.ops.kernels.sizes import kernel
 
 
 @kernel

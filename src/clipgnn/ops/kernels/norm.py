@@ -6,10 +6,9 @@ that read the rows normalize them with the coefficients: `x * scale + shift`.
 """
 
 # mypy: ignore-errors
-import triton
 import triton.language as tl
 
-from clipgnn.ops.kernels.sizes import kernel
+from clipgnn.ops.kernels.kernel import helper, kernel
 
 MEAN, SCALE, SHIFT, SLOPE, FACTOR = (tl.constexpr(index) for index in range(5))
 NUM_COEFFICIENTS = tl.constexpr(5)
@@ -17,7 +16,7 @@ NUM_COEFFICIENTS = tl.constexpr(5)
 divided by the weight."""
 
 
-@triton.jit
+@helper
 def store_moments(partials, y, inside, count, channel, channels):
     """Store mean and sum of squared deviations of the rows of a tile."""
     mean = tl.sum(tl.where(inside, y, 0.0), 0) / count
@@ -27,7 +26,7 @@ def store_moments(partials, y, inside, count, channel, channels):
     tl.store(partials + channels + channel, tl.sum(deviation * deviation, 0), mask=used)
 
 
-@triton.jit
+@helper
 def store_gradient_sums(partials, dy, centered, channel, channels):
     """Store the sums of the gradients of a tile, and of their products with centered rows."""
     used = channel < channels
@@ -35,20 +34,20 @@ def store_gradient_sums(partials, dy, centered, channel, channels):
     tl.store(partials + channels + channel, tl.sum(dy * centered, 0), mask=used)
 
 
-@triton.jit
+@helper
 def activate(x, scale, shift):
     """Normalize and activate rows. NaN stays NaN, so that a member that diverged is found."""
     normalized = x * scale[None, :] + shift[None, :]
     return tl.maximum(normalized, 0.0, propagate_nan=tl.PropagateNan.ALL)
 
 
-@triton.jit
+@helper
 def load_coefficient(coefficients, index: tl.constexpr, channel, channels):
     """Load one row of the coefficients of a member; 0 for unused channels."""
     return tl.load(coefficients + index * channels + channel, mask=channel < channels, other=0.0)
 
 
-@triton.jit
+@helper
 def store_coefficients(
     coefficients, mean, variance, weight, bias, channel, channels, epsilon, unit, ramp
 ):
@@ -142,7 +141,7 @@ def train_coefficients(
         tl.store(running_weight + member, average + share * (1.0 - average))
 
 
-@triton.jit
+@helper
 def track(average, value, share, used):
     """Update a running average, with a weight `share` for the new value."""
     before = tl.load(average, mask=used, other=0.0)

@@ -5,9 +5,9 @@ padding, at the end of each member, are neither read nor written.
 """
 
 # mypy: ignore-errors
-import triton
 import triton.language as tl
 
+from clipgnn.ops.kernels.kernel import helper, kernel
 from clipgnn.ops.kernels.norm import (
     MEAN,
     NUM_COEFFICIENTS,
@@ -18,7 +18,6 @@ from clipgnn.ops.kernels.norm import (
     store_gradient_sums,
     store_moments,
 )
-from clipgnn.ops.kernels.sizes import kernel
 
 
 @kernel
@@ -79,7 +78,7 @@ def multiply_rows(
     tl.store(own + offsets, product, mask=mask)
 
 
-@triton.jit
+@helper
 def load_gradient(dy, x, offsets, mask, coefficients, gradient, channel, channels):
     """Gradient of rows before a normalization, from the gradient after it (`dy`)."""
     mean = load_coefficient(coefficients, MEAN, channel, channels)

@@ -5,13 +5,13 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-from clipgnn.ops.kernels.sizes import kernel
+from clipgnn.ops.kernels.kernel import index_kernel
 
 SLOTS = 64
 """Slots of a program."""
 
 
-@kernel
+@index_kernel
 def _fill_slots(
     chosen,
     count_of_graph,
