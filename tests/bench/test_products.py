@@ -15,6 +15,7 @@ def test_share() -> None:
 
 
 @pytest.mark.gpu
+@pytest.mark.filterwarnings("default")  # of the profiler
 def test_share_on_a_gpu() -> None:
     matrix, number = torch.ones(400, 400, device="cuda"), torch.ones(400, 400, device="cuda")
     assert product_share(lambda: matrix @ matrix, "cuda") == 1

@@ -131,7 +131,11 @@ class Case:
         return {"outputs": torch.where(mask, outputs.detach(), 0)}, grads, buffers
 
     def compare(self, chosen: list[list[int]], *, training: bool = True, steps: int = 1) -> None:
-        """Compare with float64; the layers in float32 show which rounding error to expect."""
+        """Compare with float64; the layers in float32 show which rounding error to expect.
+
+        On a GPU, three TF32 products replace one in float32, and round differently.
+        """
+        factor = 10 if self.device == "cpu" else 30
         fused = self.run(chosen, fused=True, training=training, steps=steps)
         single = self.run(chosen, fused=False, training=training, steps=steps, dtype=torch.float32)
         exact = self.run(chosen, fused=False, training=training, steps=steps)
@@ -141,7 +145,11 @@ class Case:
                 expected_error = float((rounded[name].double() - own).abs().max())
                 error = float((found[name].double() - own).abs().max())
                 largest = float(own.abs().max())
-                assert error <= 10 * expected_error + 1e-6 * largest + 1e-7, (name, error, largest)
+                assert error <= factor * expected_error + 1e-6 * largest + 1e-7, (
+                    name,
+                    error,
+                    largest,
+                )
 
 
 LABELED = {"sizes": [3, 6, 4, 9, 5, 7], "labels": 3}

@@ -7,7 +7,7 @@ import pytest
 import torch
 from tests.training.examples import CLIP4, engine_for, folds, some_graphs
 
-from clipgnn.training import Recipe
+from clipgnn.training import Recipe, capture
 from clipgnn.training.capture import Captured, _compiled_loss
 from clipgnn.training.engine import Engine
 
@@ -43,6 +43,7 @@ def test_deterministic_while_recording_and_the_users_mode_afterwards(
     stream = SimpleNamespace(synchronize=lambda: None)
     monkeypatch.setattr(torch.cuda, "current_stream", lambda device: stream)
     monkeypatch.setattr(torch.cuda, "default_stream", lambda device: None)
+    monkeypatch.setattr(capture, "_release_unused", lambda device: None)
     monkeypatch.setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
     torch.use_deterministic_algorithms(users[0], warn_only=users[1])
     try:
@@ -56,6 +57,20 @@ def test_deterministic_while_recording_and_the_users_mode_afterwards(
         assert _mode() == users
     finally:
         torch.use_deterministic_algorithms(False)
+
+
+@pytest.mark.parametrize(("reserved", "released"), [(35, 0), (36, 1)])
+def test_unused_memory_is_released_if_it_is_a_large_share(
+    reserved: int, released: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls: list[int] = []
+    monkeypatch.setattr(torch.cuda, "memory_reserved", lambda device: reserved)
+    monkeypatch.setattr(torch.cuda, "memory_allocated", lambda device: 10)
+    properties = SimpleNamespace(total_memory=100)
+    monkeypatch.setattr(torch.cuda, "get_device_properties", lambda device: properties)
+    monkeypatch.setattr(torch.cuda, "empty_cache", lambda: calls.append(1))
+    capture._release_unused(torch.device("cuda"))
+    assert len(calls) == released
 
 
 def _refuse(error: Exception) -> Any:

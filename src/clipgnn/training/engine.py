@@ -155,7 +155,8 @@ class Engine:
 
     def has_kernels(self) -> bool:
         """Whether steps use the fused GPU kernels of the network, and need no compilation."""
-        return self.network.has_kernels(self.assembler.batch(self.order[:, :1], self.capacity))
+        chosen = self.order[:, : self.recipe.batch_size]
+        return self.network.has_kernels(self.assembler.batch(chosen, self.capacity))
 
     def loss(self) -> BatchLoss:
         """Compute the loss of each member on its next batch."""

@@ -7,16 +7,21 @@ share Triton's cache on disk, so that each of them can compile some of the kerne
 
 # mypy: ignore-errors
 import hashlib
+import json
 import os
 import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import astuple
 from functools import cache
 from pathlib import Path
 
 import torch
 import triton
+from triton.backends.compiler import GPUTarget
+from triton.backends.nvidia.driver import CudaDriver
+from triton.runtime import driver
 
 from clipgnn.ops.kernels.kernel import collecting, compile_described
 
@@ -39,7 +44,7 @@ def compiling() -> Iterator[None]:
     with suppress(OSError):
         markers = {own: _marker(own) for own in dict.fromkeys(descriptions)}
         missing = [own for own, marker in markers.items() if not marker.exists()]
-        if len(missing) >= WORTH_PROCESSES:
+        if len(missing) >= WORTH_PROCESSES and torch.version.cuda:
             _compile_in_processes(missing)
         for own in missing:
             markers[own].parent.mkdir(parents=True, exist_ok=True)
@@ -62,6 +67,7 @@ def _source() -> str:
 
 def _compile_in_processes(descriptions: list[str]) -> None:
     number = min(MAX_PROCESSES, len(os.sched_getaffinity(0)), len(descriptions))
+    target = json.dumps(astuple(driver.active.get_current_target()))
     path = os.pathsep.join(own for own in sys.path if own)
     processes = []
     for part in range(number):
@@ -73,9 +79,8 @@ def _compile_in_processes(descriptions: list[str]) -> None:
             stderr=subprocess.DEVNULL,
             text=True,
         )
-        device = str(torch.cuda.current_device())
         with suppress(BrokenPipeError), process.stdin as pipe:
-            pipe.write("\n".join([device, *descriptions[part::number]]))
+            pipe.write("\n".join([target, *descriptions[part::number]]))
         processes.append(process)
     for process in processes:
         process.wait()
@@ -83,10 +88,19 @@ def _compile_in_processes(descriptions: list[str]) -> None:
 
 def _main() -> None:
     """Compile the kernels that are described on the standard input."""
-    device, *descriptions = sys.stdin.read().splitlines()
-    torch.cuda.set_device(int(device))
+    target, *descriptions = sys.stdin.read().splitlines()
+    driver.set_active(_driver_for(GPUTarget(*json.loads(target))))
     for description in descriptions:
         compile_described(description)
+
+
+def _driver_for(target: GPUTarget) -> CudaDriver:
+    """A driver that does not use the device: in many processes, that would take seconds."""
+    own = CudaDriver()
+    own.get_current_target = lambda: target
+    own.get_current_device = lambda: 0
+    own.get_current_stream = lambda _: 0
+    return own
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@
 import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from importlib import import_module
 
 import torch
@@ -31,6 +32,9 @@ SIZES = (
 """Arguments for whose values a kernel is not compiled again, as Triton does for 1 and for multiples
 of 16. Kernels are compiled for each number of channels only."""
 
+OPTIONS = {"enable_fp_fusion": True}
+"""Options of every kernel; the default depends on the version of Triton."""
+
 LARGE = 2**31
 """Smallest size that is not a 32-bit integer; kernels are compiled for both kinds."""
 
@@ -41,17 +45,29 @@ class Kernel:
     """A Triton kernel, launched by `kernel[grid](*arguments, **options)`.
 
     Inside `collecting` it is not launched, and what it should compute is any numbers.
+
+    Args:
+        function: the function that Triton compiles.
+        is_index: whether it computes indices, with which other operations read; then it is launched
+            inside `collecting` too.
     """
 
-    def __init__(self, function: Callable) -> None:
+    def __init__(self, function: Callable, *, is_index: bool = False) -> None:
         self.function = triton.jit(function, do_not_specialize=SIZES)
+        self.is_index = is_index
 
     def __getitem__(self, grid: tuple[int, ...]) -> Callable[..., None]:
         """Return the function that launches the kernel."""
-        descriptions = _collected.get(torch.cuda.current_stream()) if _collected else None
-        if descriptions is None:
-            return self.function[grid]
-        return lambda *arguments, **options: descriptions.append(self._describe(arguments, options))
+
+        def launch(*arguments, **options) -> None:
+            options = {**OPTIONS, **options}
+            descriptions = _collected.get(torch.cuda.current_stream()) if _collected else None
+            if descriptions is None or self.is_index:
+                self.function[grid](*arguments, **options)
+            else:
+                descriptions.append(self._describe(arguments, options))
+
+        return launch
 
     def _describe(self, arguments: tuple, options: dict) -> str:
         """Describe what has to be compiled, equally for all sizes of batches."""
@@ -74,7 +90,7 @@ def compile_described(description: str) -> None:
     function = getattr(import_module(module), name).function
     arguments = [_argument(**own) if isinstance(own, dict) else own for own in described]
     compiled = function.warmup(*arguments, grid=(1,), **options)
-    compiled.run  # noqa: B018 - this property compiles the function
+    triton.runtime.driver.active.launcher_cls(compiled.src, compiled.metadata)
 
 
 def _argument(dtype: str, offset: int) -> torch.Tensor:
@@ -101,6 +117,9 @@ def collecting() -> Iterator[list[str]]:
 kernel = Kernel
 """Decorator of kernels."""
 
+index_kernel = partial(Kernel, is_index=True)
+"""Decorator of kernels that compute indices."""
+
 
 def helper(function: Callable):
     """Decorator of functions that kernels call.
@@ -112,8 +131,3 @@ def helper(function: Callable):
     compiled = triton.jit(function)
     getattr(compiled, "cache_key", None)  # the interpreter has no keys
     return compiled
-
-
-index_kernel = triton.jit(do_not_specialize=SIZES)
-"""Decorator of kernels that compute indices, with which other operations read. They are launched
-inside `collecting` too."""

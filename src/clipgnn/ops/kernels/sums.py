@@ -6,6 +6,8 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
+from clipgnn.ops.kernels.kernel import OPTIONS
+
 
 def launch(
     x: Tensor,
@@ -36,6 +38,7 @@ def launch(
         SUM=tl.float64 if x.dtype == torch.float64 else tl.float32,
         BLOCK=block,
         num_warps=max(1, min(8, block // 128)),
+        **OPTIONS,
     )
     return result
 
