@@ -21,6 +21,21 @@ for own in reversed(kernels) if sys.argv[1] == "reversed" else kernels:
     print(own.function.__name__, own.function.cache_key)
 """
 
+DESCRIBE = """
+import sys
+import torch
+from tests.nn.test_fused import Case, _graphs
+from clipgnn.ops.kernels.kernel import collecting
+
+torch.cuda.current_stream = lambda: "stream"
+size = int(sys.argv[1])
+case = Case(_graphs([size, 6, 4], labels=3), "cpu", hidden_channels=8, num_colorings=2)
+with collecting() as descriptions:
+    case.run([[0, 1], [2, 1]], fused=True)
+    case.run([[0, 1], [2, 1]], fused=True, training=False)
+print("\\n".join(descriptions))
+"""
+
 TRAIN = """
 import sys
 import triton
@@ -53,6 +68,12 @@ def test_keys_do_not_depend_on_the_order_of_launches(tmp_path: Path) -> None:
     assert sorted(keys) == sorted(_lines(KEYS, "reversed", cache=tmp_path))
 
 
+def test_descriptions_do_not_depend_on_sizes(tmp_path: Path) -> None:
+    small = _lines(DESCRIBE, "5", cache=tmp_path)
+    assert len(set(small)) > 25
+    assert small == _lines(DESCRIBE, "40", cache=tmp_path)
+
+
 @pytest.mark.gpu
 def test_processes_compile_the_kernels_of_a_training(tmp_path: Path) -> None:
     assert set(_lines(TRAIN, "40", cache=tmp_path)) <= {"_fill_slots", "_rank_in_groups"}
@@ -62,7 +83,8 @@ def test_processes_compile_the_kernels_of_a_training(tmp_path: Path) -> None:
 @pytest.mark.gpu
 def test_other_sizes_use_the_same_kernels(tmp_path: Path) -> None:
     _lines(TRAIN, "40", cache=tmp_path)
-    compiled = sorted((tmp_path / "clipgnn").iterdir())
+    [folder] = tmp_path.glob("clipgnn-*")
+    compiled = sorted(folder.iterdir())
     assert len(compiled) > 20
     assert not _lines(TRAIN, "45", cache=tmp_path)
-    assert sorted((tmp_path / "clipgnn").iterdir()) == compiled
+    assert sorted(folder.iterdir()) == compiled

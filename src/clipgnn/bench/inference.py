@@ -9,7 +9,7 @@ from typing_extensions import override
 
 from clipgnn.bench.comparison import Comparison
 from clipgnn.bench.measurement import Measurement, Plan
-from clipgnn.bench.peer import predict
+from clipgnn.bench.peer import PeerCLIP, predict
 from clipgnn.bench.products import product_share
 from clipgnn.bench.setting import BATCH_SIZE, SEED, Setting
 from clipgnn.bench.timing import in_processes, rate_of
@@ -59,7 +59,7 @@ class _Task:
         """Return the same for PyTorch Geometric."""
         torch.set_num_threads(self.threads)
         graphs = self.setting.graphs(self.root)
-        model = self.setting.peer_model(graphs).to(self.device)
+        model = PeerCLIP.of(self.setting, graphs).to(self.device)
         items = graphs.to_data_list()
         return len(graphs), lambda: predict(model, items, BATCH_SIZE)
 

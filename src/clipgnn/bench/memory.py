@@ -10,6 +10,7 @@ from typing_extensions import override
 
 from clipgnn.bench.measurement import Measurement, Plan, Row
 from clipgnn.bench.peak import PeakMemory
+from clipgnn.bench.peer import Peer
 from clipgnn.bench.setting import (
     Setting,
     engine_for,
@@ -84,7 +85,7 @@ def _ours(task: _Task) -> int:
 
 def _peer(task: _Task) -> int:
     def epoch(graphs: PackedGraphs) -> None:
-        task.setting.peer(graphs, torch.device(task.device)).epoch()
+        Peer.of(task.setting, graphs, torch.device(task.device)).epoch()
 
     return _peak_of(epoch, task)
 

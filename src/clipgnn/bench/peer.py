@@ -14,7 +14,9 @@ from torch_geometric.data import Batch, Data
 from torch_geometric.loader import DataLoader
 from torch_geometric.nn import MessagePassing, global_add_pool
 
-from clipgnn.coloring.groups import color_groups
+from clipgnn.bench.setting import BATCH_SIZE, SEED, Setting, splits_of
+from clipgnn.coloring.groups import Partition, color_groups
+from clipgnn.graphs.packed import PackedGraphs
 
 
 def _mlp(in_channels: int, hidden: int, out_channels: int) -> nn.Sequential:
@@ -59,6 +61,20 @@ class PeerCLIP(nn.Module):
         widths = [in_channels + num_colors] + [hidden] * (num_layers - 1)
         self.layers = nn.ModuleList(PeerLayer(width, hidden) for width in widths)
         self.readout = _mlp(hidden, hidden, out_channels)
+
+    @classmethod
+    def of(cls, setting: Setting, graphs: PackedGraphs) -> "PeerCLIP":
+        """Return the network of a setting."""
+        groups = color_groups(graphs.x, graphs.graph_of_node)
+        torch.manual_seed(SEED)
+        return cls(
+            graphs.in_channels,
+            graphs.num_classes,
+            hidden=setting.hidden_channels,
+            num_layers=setting.num_layers,
+            num_colorings=setting.num_colorings,
+            num_colors=int(Partition.of(groups, graphs.graph_of_node).sizes.max()),
+        )
 
     def forward(self, batch: Batch) -> Tensor:
         """Return the output for each graph, `[graphs, classes]`."""
@@ -119,6 +135,13 @@ class Peer:
         held_out = [graphs[number] for number in test.tolist()]
         self.train_loader = DataLoader(chosen, batch_size=batch_size, shuffle=True)
         self.test_loader = DataLoader(held_out, batch_size=batch_size)
+
+    @classmethod
+    def of(cls, setting: Setting, graphs: PackedGraphs, device: torch.device) -> "Peer":
+        """Return the training of the first fold in a setting."""
+        split = splits_of(graphs)[0]
+        model = PeerCLIP.of(setting, graphs).to(device)
+        return cls(graphs.to_data_list(), split.train, split.test, model, BATCH_SIZE)
 
     def epoch(self) -> float:
         """Train for an epoch and return the test accuracy."""

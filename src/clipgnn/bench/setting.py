@@ -1,4 +1,4 @@
-"""Models and data of the measurements, for clipgnn and for its peer."""
+"""Models and data of the measurements."""
 
 import itertools
 from collections.abc import Callable, Sequence
@@ -7,8 +7,6 @@ from pathlib import Path
 
 import torch
 
-from clipgnn.bench.peer import Peer, PeerCLIP
-from clipgnn.coloring.groups import Partition, color_groups
 from clipgnn.datasets.folds import stratified_folds
 from clipgnn.datasets.properties import connectivity
 from clipgnn.datasets.registry import load_dataset
@@ -71,25 +69,6 @@ class Setting:
     def graphs(self, root: Path | None) -> PackedGraphs:
         """Load the data set."""
         return load_dataset(self.dataset, root=root, seed=SEED)
-
-    def peer_model(self, graphs: PackedGraphs) -> PeerCLIP:
-        """Return the network of the peer."""
-        groups = color_groups(graphs.x, graphs.graph_of_node)
-        torch.manual_seed(SEED)
-        return PeerCLIP(
-            graphs.in_channels,
-            graphs.num_classes,
-            hidden=self.hidden_channels,
-            num_layers=self.num_layers,
-            num_colorings=self.num_colorings,
-            num_colors=int(Partition.of(groups, graphs.graph_of_node).sizes.max()),
-        )
-
-    def peer(self, graphs: PackedGraphs, device: torch.device) -> Peer:
-        """Return the training of the first fold by the peer."""
-        split = splits_of(graphs)[0]
-        model = self.peer_model(graphs).to(device)
-        return Peer(graphs.to_data_list(), split.train, split.test, model, BATCH_SIZE)
 
     def cells(self) -> dict[str, str]:
         """Return the texts of a table by the headings of their columns."""

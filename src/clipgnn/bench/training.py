@@ -9,6 +9,7 @@ from typing_extensions import override
 
 from clipgnn.bench.comparison import Comparison
 from clipgnn.bench.measurement import Measurement, Plan
+from clipgnn.bench.peer import Peer
 from clipgnn.bench.setting import Setting, engine_for, epochs_of, program_for, splits_of
 from clipgnn.bench.timing import in_processes, rate_of
 
@@ -54,7 +55,7 @@ def _compare_on_gpu(setting: Setting, plan: Plan) -> Training:
     graphs, device = setting.graphs(plan.root), torch.device(plan.device)
     engine = engine_for(setting.spec(), graphs, setting.recipe(), splits_of(graphs), device)
     program = program_for(engine, deterministic=plan.deterministic)
-    our_epoch, peer = epochs_of(program), setting.peer(graphs, device)
+    our_epoch, peer = epochs_of(program), Peer.of(setting, graphs, device)
     our_rates, peer_rates = [], []
     for _ in range(plan.rounds):
         our_rates.append(engine.num_members * rate_of(our_epoch, plan.seconds, plan.device))
@@ -73,7 +74,7 @@ def _our_rate(task: tuple[Setting, Path | None, float]) -> float:
 def _peer_rate(task: tuple[Setting, Path | None, float, int]) -> float:
     setting, root, seconds, threads = task
     torch.set_num_threads(threads)
-    peer = setting.peer(setting.graphs(root), torch.device("cpu"))
+    peer = Peer.of(setting, setting.graphs(root), torch.device("cpu"))
     return rate_of(peer.epoch, seconds)
 
 

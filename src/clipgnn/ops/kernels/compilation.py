@@ -1,20 +1,22 @@
 """Compilation of kernels in several processes, where Triton's cache does not have them yet.
 
 Triton compiles a kernel when it is first launched, one after the other, and its compiler holds
-Python's interpreter lock. A training needs about 30 kernels, which takes half a minute. Processes
-share Triton's cache on disk, so that each of them can compile some of the kernels.
+Python's interpreter lock. A training needs about 30 kernels, which takes half a minute. Here a new
+process imports Triton, without using the device, and divides into as many processes as there are
+cores. Triton's cache on disk, which all processes share, then has the kernels.
 """
 
 # mypy: ignore-errors
 import hashlib
 import json
+import multiprocessing
 import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import astuple
-from functools import cache
 from pathlib import Path
 
 import torch
@@ -23,10 +25,7 @@ from triton.backends.compiler import GPUTarget
 from triton.backends.nvidia.driver import CudaDriver
 from triton.runtime import driver
 
-from clipgnn.ops.kernels.kernel import collecting, compile_described
-
-MAX_PROCESSES = 16
-"""Largest number of processes that compile at the same time."""
+from clipgnn.ops.kernels.kernel import collecting, compile_described, kernel_of
 
 WORTH_PROCESSES = 3
 """Smallest number of kernels that compile in processes sooner than one after the other."""
@@ -36,66 +35,92 @@ WORTH_PROCESSES = 3
 def compiling() -> Iterator[None]:
     """Compile the kernels that are launched inside, without launching them.
 
-    What they should compute is any numbers. If a process fails, its kernels are compiled when they
-    are launched, and an error is raised there.
+    What they should compute is any numbers. A kernel whose compilation fails is compiled when it is
+    launched, and raises the error there.
     """
-    with collecting() as descriptions:
-        yield
+    folder = _folder()
+    # A new process needs seconds; begin early if nothing has been compiled.
+    compiler = None if folder.exists() else _Compiler.start()
+    try:
+        with collecting() as descriptions:
+            yield
+    except BaseException:
+        if compiler is not None:
+            compiler.stop()
+        raise
+    markers = {own: folder / hashlib.sha256(own.encode()).hexdigest() for own in descriptions}
+    missing = [own for own, marker in markers.items() if not marker.exists()]
+    if compiler is None and len(missing) >= WORTH_PROCESSES:
+        compiler = _Compiler.start()
+    if compiler is not None:
+        compiler.compile(missing)
     with suppress(OSError):
-        markers = {own: _marker(own) for own in dict.fromkeys(descriptions)}
-        missing = [own for own, marker in markers.items() if not marker.exists()]
-        if len(missing) >= WORTH_PROCESSES and torch.version.cuda:
-            _compile_in_processes(missing)
+        folder.mkdir(parents=True, exist_ok=True)
         for own in missing:
-            markers[own].parent.mkdir(parents=True, exist_ok=True)
             markers[own].touch()
 
 
-def _marker(description: str) -> Path:
-    """A file in Triton's cache that exists if a kernel has been compiled for this GPU."""
-    parts = (description, triton.__version__, str(torch.cuda.get_device_capability()), _source())
-    digest = hashlib.sha256("\n".join(parts).encode()).hexdigest()
-    return Path(triton.knobs.cache.dir) / "clipgnn" / digest
+def _folder() -> Path:
+    """A folder in Triton's cache with a file for each kernel that was compiled for this GPU."""
+    digest = hashlib.sha256(triton.__version__.encode())
+    digest.update(str(torch.cuda.get_device_capability()).encode())
+    for path in sorted(Path(__file__).parent.glob("*.py")):
+        digest.update(path.read_bytes())
+    return Path(triton.knobs.cache.dir) / f"clipgnn-{digest.hexdigest()}"
 
 
-@cache
-def _source() -> str:
-    """Digest of the source of all kernels."""
-    files = sorted(Path(__file__).parent.glob("*.py"))
-    return hashlib.sha256(b"".join(own.read_bytes() for own in files)).hexdigest()
+class _Compiler:
+    """A process that compiles kernels."""
 
+    def __init__(self, process: subprocess.Popen) -> None:
+        self._process = process
 
-def _compile_in_processes(descriptions: list[str]) -> None:
-    number = min(MAX_PROCESSES, len(os.sched_getaffinity(0)), len(descriptions))
-    target = json.dumps(astuple(driver.active.get_current_target()))
-    path = os.pathsep.join(own for own in sys.path if own)
-    processes = []
-    for part in range(number):
-        process = subprocess.Popen(
-            [sys.executable, "-m", __name__],
-            env={**os.environ, "PYTHONPATH": path, "PYTHONSAFEPATH": "1"},
-            stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            text=True,
-        )
-        with suppress(BrokenPipeError), process.stdin as pipe:
-            pipe.write("\n".join([target, *descriptions[part::number]]))
-        processes.append(process)
-    for process in processes:
-        process.wait()
+    @classmethod
+    def start(cls) -> "_Compiler | None":
+        """Start the process; return None where that is not possible."""
+        if not torch.version.cuda:
+            return None
+        path = os.pathsep.join(own for own in sys.path if own)
+        with suppress(OSError):
+            return cls(
+                subprocess.Popen(
+                    [sys.executable, "-m", __name__],
+                    env={**os.environ, "PYTHONPATH": path, "PYTHONSAFEPATH": "1"},
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.DEVNULL,
+                    stderr=subprocess.DEVNULL,
+                    text=True,
+                )
+            )
+        return None
+
+    def compile(self, descriptions: list[str]) -> None:
+        """Compile kernels and end the process."""
+        target = json.dumps(astuple(driver.active.get_current_target()))
+        with suppress(OSError):
+            self._process.communicate("\n".join([target, *descriptions]))
+
+    def stop(self) -> None:
+        """End the process."""
+        self._process.kill()
+        self._process.communicate()
 
 
 def _main() -> None:
     """Compile the kernels that are described on the standard input."""
     target, *descriptions = sys.stdin.read().splitlines()
     driver.set_active(_driver_for(GPUTarget(*json.loads(target))))
-    for description in descriptions:
-        compile_described(description)
+    for own in descriptions:
+        kernel_of(own)  # imported once, for all processes
+    number = max(1, min(len(os.sched_getaffinity(0)), len(descriptions)))
+    forks = multiprocessing.get_context("fork")  # no thread runs here, and the device is not used
+    with ProcessPoolExecutor(number, mp_context=forks) as pool:
+        for own in descriptions:
+            pool.submit(compile_described, own)
 
 
 def _driver_for(target: GPUTarget) -> CudaDriver:
-    """A driver that does not use the device: in many processes, that would take seconds."""
+    """A driver that does not use the device."""
     own = CudaDriver()
     own.get_current_target = lambda: target
     own.get_current_device = lambda: 0

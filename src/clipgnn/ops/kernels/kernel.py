@@ -86,11 +86,16 @@ def _described(name: str, value: torch.Tensor | float) -> dict | float:
 
 def compile_described(description: str) -> None:
     """Compile a kernel for the current device, and the function that launches it."""
-    module, name, described, options = json.loads(description)
-    function = getattr(import_module(module), name).function
+    _, _, described, options = json.loads(description)
     arguments = [_argument(**own) if isinstance(own, dict) else own for own in described]
-    compiled = function.warmup(*arguments, grid=(1,), **options)
+    compiled = kernel_of(description).function.warmup(*arguments, grid=(1,), **options)
     triton.runtime.driver.active.launcher_cls(compiled.src, compiled.metadata)
+
+
+def kernel_of(description: str) -> Kernel:
+    """Return the kernel that is described."""
+    module, name, _, _ = json.loads(description)
+    return getattr(import_module(module), name)
 
 
 def _argument(dtype: str, offset: int) -> torch.Tensor:
