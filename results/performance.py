@@ -27,6 +27,7 @@ from clipgnn.training import train
 from clipgnn.training.capture import Captured
 from clipgnn.training.engine import Engine
 
+PACKAGES = ("clipgnn", "clipgnn-source", "python", "torch", "triton", "cuda")
 DATASETS = ("MUTAG", "IMDB-MULTI", "PROTEINS")
 DEVICE = torch.device("cuda")
 STEPS = 5
@@ -126,7 +127,7 @@ def main() -> None:
     """Measure everything and print it as JSON."""
     results: dict[str, Any] = {
         "command": "python results/performance.py",
-        "versions": installed_versions(),
+        "versions": {own: installed_versions().get(own) for own in PACKAGES},
         "machine": this_machine("cuda"),
     }
     for name in DATASETS:

@@ -260,15 +260,15 @@ def test_distinct_rows_do_not_change_outputs_and_gradients(
     calls = []
     original = ColoredAttributes.distinct
 
-    def recorded(features: ColoredAttributes) -> object:
-        calls.append(original(features))
+    def recorded(features: ColoredAttributes, *, counted: bool) -> object:
+        calls.append(original(features, counted=counted))
         return calls[-1]
 
     monkeypatch.setattr(ColoredAttributes, "distinct", recorded)
     found = outputs_and_gradients()
     assert calls
     assert None not in calls
-    monkeypatch.setattr(ColoredAttributes, "distinct", lambda features: None)
+    monkeypatch.setattr(ColoredAttributes, "distinct", lambda features, counted: None)
     torch.testing.assert_close(found, outputs_and_gradients())
 
 

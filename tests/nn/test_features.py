@@ -6,8 +6,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from clipgnn.coloring.codes import ColorCode
-from clipgnn.nn.features import ColoredAttributes, DenseFeatures, FactoredFeatures, Features
-from clipgnn.nn.linear import Linear
+from clipgnn.nn.features import ColoredAttributes, DenseFeatures, Features
 
 MEMBERS, NODES, COLORINGS, CHANNELS, OUT = 2, 4, 3, 3, 5
 GENERATOR = torch.Generator().manual_seed(0)
@@ -18,22 +17,16 @@ def randn(*shape: int) -> Tensor:
 
 
 def assert_product(features: Features, x: Tensor) -> None:
-    """Check `x @ weight + bias` for `[members, nodes, colorings, channels]`, with gradients."""
+    """Check `x @ weight` for `[members, nodes, colorings, channels]`, with gradients."""
     assert features.channels == x.shape[3]
     weight = randn(MEMBERS, x.shape[3], OUT).requires_grad_()
-    bias = randn(MEMBERS, OUT).requires_grad_()
-    plain = torch.einsum("mnkc,mco->mnko", x, weight)
-    torch.testing.assert_close(features.multiply(weight, None), plain)
-    product = features.multiply(weight, bias)
-    expected = plain + bias[:, None, None]
+    product = features.multiply(weight)
+    expected = torch.einsum("mnkc,mco->mnko", x, weight)
     torch.testing.assert_close(product, expected)
     factors = randn(*expected.shape)
-    for found, wanted in zip(
-        torch.autograd.grad((product * factors).sum(), (weight, bias), retain_graph=True),
-        torch.autograd.grad((expected * factors).sum(), (weight, bias), retain_graph=True),
-        strict=True,
-    ):
-        torch.testing.assert_close(found, wanted)
+    [found] = torch.autograd.grad((product * factors).sum(), weight)
+    [wanted] = torch.autograd.grad((expected * factors).sum(), weight)
+    torch.testing.assert_close(found, wanted)
 
 
 @pytest.mark.parametrize("labels", [False, True])
@@ -55,16 +48,6 @@ def test_colored_attributes(labels: bool, code: str | None) -> None:
     assert_product(features, x)
 
 
-@pytest.mark.parametrize("bias", [True, False])
-def test_factored_features(bias: bool) -> None:
-    last = Linear(MEMBERS, 6, CHANNELS, bias=bias).double().requires_grad_(False)
-    activations = randn(MEMBERS, NODES, COLORINGS, 6)
-    x = torch.einsum("mnkh,mhc->mnkc", activations, last.weight)
-    if last.bias is not None:
-        x = x + last.bias[:, None, None]
-    assert_product(FactoredFeatures(activations, last), x)
-
-
 def test_dense_features() -> None:
     x = randn(MEMBERS, NODES, COLORINGS, CHANNELS)
     assert_product(DenseFeatures(x), x)
@@ -80,19 +63,26 @@ def repeated(code: str | None, labels: int = CHANNELS) -> ColoredAttributes:
 
 
 @pytest.mark.parametrize("code", ["one-hot", "binary", None])
-def test_distinct_rows_are_those_of_all_nodes_and_colorings(code: str | None) -> None:
+@pytest.mark.parametrize("counted", [False, True])
+def test_distinct_rows_are_those_of_all_nodes_and_colorings(
+    code: str | None, counted: bool
+) -> None:
     features = repeated(code)
-    distinct = features.distinct()
+    distinct = features.distinct(counted=counted)
     assert distinct is not None
-    weight, bias = randn(1, features.channels, OUT), randn(1, OUT)
-    rows = distinct.rows.multiply(weight, bias).flatten(1, 2)
+    weight = randn(1, features.channels, OUT)
+    rows = distinct.rows.multiply(weight).flatten(1, 2)
     assert rows[0].unique(dim=0).shape == rows[0].shape
-    torch.testing.assert_close(distinct.expand(rows), features.multiply(weight, bias))
-    assert torch.equal(distinct.counts[0], torch.bincount(distinct.index.flatten()))
+    torch.testing.assert_close(distinct.expand(rows), features.multiply(weight))
+    if counted:
+        assert distinct.counts is not None
+        assert torch.equal(distinct.counts[0], torch.bincount(distinct.index.flatten()))
 
 
-def test_distinct_rows_are_used_only_where_they_are_few_and_known() -> None:
-    assert repeated("one-hot", labels=1000).distinct() is None
-    assert ColoredAttributes(torch.arange(6), 6, None, ColorCode("one-hot", 1)).distinct() is None
-    assert ColoredAttributes(randn(9, 2), 2, None, ColorCode("one-hot", 1)).distinct() is None
-    assert DenseFeatures(randn(1, NODES, COLORINGS, CHANNELS)).distinct() is None
+@pytest.mark.parametrize("counted", [False, True])
+def test_distinct_rows_are_used_only_where_they_are_few_and_known(counted: bool) -> None:
+    different = ColoredAttributes(torch.arange(6), 6, None, ColorCode("one-hot", 1))
+    attributed = ColoredAttributes(randn(9, 2), 2, None, ColorCode("one-hot", 1))
+    dense = DenseFeatures(randn(1, NODES, COLORINGS, CHANNELS))
+    for features in (repeated("one-hot", labels=1000), different, attributed, dense):
+        assert features.distinct(counted=counted) is None

@@ -133,9 +133,8 @@ class Case:
     def compare(self, chosen: list[list[int]], *, training: bool = True, steps: int = 1) -> None:
         """Compare with float64; the layers in float32 show which rounding error to expect.
 
-        On a GPU, three TF32 products replace one in float32, and round differently.
+        The kernels add biases to the rows, and round more. On a GPU they use three TF32 products.
         """
-        factor = 10 if self.device == "cpu" else 30
         fused = self.run(chosen, fused=True, training=training, steps=steps)
         single = self.run(chosen, fused=False, training=training, steps=steps, dtype=torch.float32)
         exact = self.run(chosen, fused=False, training=training, steps=steps)
@@ -145,7 +144,7 @@ class Case:
                 expected_error = float((rounded[name].double() - own).abs().max())
                 error = float((found[name].double() - own).abs().max())
                 largest = float(own.abs().max())
-                assert error <= factor * expected_error + 1e-6 * largest + 1e-7, (
+                assert error <= 30 * expected_error + 1e-6 * largest + 1e-7, (
                     name,
                     error,
                     largest,
@@ -169,6 +168,11 @@ TWO_BATCHES = [[0, 3, 1, 4, 2], [4, 2, 5, 0, 6]]  # 6 is padding
             id="attributes",
         ),
         pytest.param(
+            {"sizes": [3, 6, 4, 9, 5, 7], "channels": 70},
+            {"num_colorings": 2, "num_layers": 1},
+            id="more attributes than a tile has",
+        ),
+        pytest.param(
             {"sizes": [3, 1, 4, 5, 5, 6], "weighted": True},
             {"num_colorings": 2, "num_layers": 2, "dropout": 0.5},
             id="weights and dropout",
@@ -185,6 +189,36 @@ def test_more_colors_than_a_tile_has(device: str) -> None:
     Case(graphs, device, hidden_channels=5, num_colorings=1, num_layers=1).compare(
         [[0, 1, 2], [2, 3, 1]]
     )
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize(
+    ("num_graphs", "num_colorings", "hidden_channels"), [(70, 8, 64), (140, 2, 32), (20, 300, 16)]
+)
+def test_large_batches(num_graphs: int, num_colorings: int, hidden_channels: int) -> None:
+    sizes = [3 + number % 20 for number in range(num_graphs + 2)]
+    case = Case(
+        _graphs(sizes, labels=5),
+        "cuda",
+        hidden_channels=hidden_channels,
+        num_colorings=num_colorings,
+        num_layers=3,
+    )
+    case.compare([list(range(num_graphs)), list(range(2, num_graphs + 2))])
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_gradients_are_computed_once(device: str) -> None:
+    case = Case(_graphs(**LABELED), device, hidden_channels=4, num_colorings=1, num_layers=1)  # type: ignore[arg-type]
+    network = case.network(torch.float32)
+    assembler = assembler_of(case.graphs)
+    graph_ids = torch.tensor([[0, 1], [2, 3]], device=device)
+    batch = assembler.batch(graph_ids, assembler.capacity_for(graph_ids).rounded_up(32))
+    seeds, counter = torch.tensor([5, 6], device=device), torch.tensor(3, device=device)
+    outputs = network._forward_fused(batch, HashedSampler().sample(batch, 1, seeds, counter))
+    outputs.sum().backward(retain_graph=True)
+    with pytest.raises(RuntimeError, match="once only"):
+        outputs.sum().backward()
 
 
 @pytest.mark.parametrize("device", DEVICES)

@@ -246,9 +246,9 @@ def test_few_colorings_of_many_nodes_are_not_searched_for_winners(
     passes: list[int] = []
     propagate = model._propagate
 
-    def counted(graphs: Any, colorings: Any, moments: Any) -> Any:
+    def counted(graphs: Any, colorings: Any, *others: Any) -> Any:
         passes.append(colorings.shape[0])
-        return propagate(graphs, colorings, moments)
+        return propagate(graphs, colorings, *others)
 
     monkeypatch.setattr(model, "_propagate", counted)
     nodes = 20 * 1000

@@ -1,6 +1,7 @@
 """On a GPU: the same training, recorded and replayed."""
 
 import math
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import torch
@@ -34,6 +35,33 @@ def _assert_near(found: Tensor, expected: Tensor) -> None:
 
 def _dropping(spec: ModelSpec) -> ModelSpec:
     return ModelSpec(spec.name, {"dropout": 0.3, **spec.parameters})
+
+
+@pytest.mark.parametrize("dropout", [0.0, 0.3])
+def test_fused_steps_are_near_those_of_the_cpu(dropout: float) -> None:
+    spec = ModelSpec(CLIP4.name, {**CLIP4.parameters, "dropout": dropout})
+    recipe = Recipe(epochs=3, batch_size=8)
+    splits, seeds = folds(5, 40), [1, 2, 3, 4, 5]
+    expected = train(some_graphs(40), spec, recipe, splits, seeds).histories
+    found = train(some_graphs(40), spec, recipe, splits, seeds, "cuda").histories
+    for own, other in zip(found, expected, strict=True):
+        assert own.train_loss == pytest.approx(other.train_loss, rel=1e-3)
+
+
+def test_trainings_in_threads_are_those_alone() -> None:
+    recipe, splits = Recipe(epochs=4, batch_size=8), folds(4, 40)
+
+    def losses(seed: int, layers: int) -> list[list[float]]:
+        spec = ModelSpec(CLIP4.name, {**CLIP4.parameters, "num_layers": layers})
+        seeds = list(range(seed, seed + 4))
+        trained = train(some_graphs(40), spec, recipe, splits, seeds, "cuda")
+        return [own.history.train_loss for own in trained]
+
+    tasks = [(10 * number, 1 + number % 3) for number in range(6)]
+    alone = [losses(*task) for task in tasks]
+    with ThreadPoolExecutor(3) as pool:
+        together = list(pool.map(lambda task: losses(*task), tasks))
+    assert together == alone
 
 
 @compiles

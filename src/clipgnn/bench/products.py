@@ -9,7 +9,10 @@ from torch.profiler import ProfilerActivity, profile
 
 from clipgnn.bench.timing import synchronize
 
-_OPERATORS = {f"aten::{name}" for name in ("mm", "addmm", "bmm", "baddbmm", "mv", "addmv")}
+_OPERATORS = {
+    f"aten::{name}"
+    for name in ("mm", "addmm", "addmm_", "bmm", "baddbmm", "baddbmm_", "mv", "addmv")
+}
 _KERNELS = re.compile("gemm|gemv|xmma|cutlass|nvjet|splitk", re.IGNORECASE)
 
 

@@ -6,10 +6,12 @@ import torch
 from torch import Tensor, nn
 
 from clipgnn.graphs.batch import Edges
-from clipgnn.nn.features import DistinctFeatures, FactoredFeatures, Features
+from clipgnn.nn.features import DistinctFeatures, Features, Weight
+from clipgnn.nn.linear import Linear
+from clipgnn.nn.maps import FactoredFeatures, FirstMap, LayerMaps
 from clipgnn.nn.mlp import MLP
 from clipgnn.nn.norm import Moments
-from clipgnn.ops.product import affine
+from clipgnn.ops.product import add_product, affine
 from clipgnn.shapes import NodeFeatures
 
 
@@ -62,75 +64,85 @@ class Aggregation(nn.Module):
                 out_bias=out_bias,
             )
 
-        self.hidden_channels = hidden_channels
+        self.in_channels = in_channels
         self.phi = mlp(in_channels + edge_channels, out_bias=False)
         self.phi_out = mlp(in_channels + edge_channels, out_bias=False) if directed else None
         sums = 2 if directed else 1
         self.psi = mlp(in_channels + sums * hidden_channels, out_bias=True)
 
+    def maps(self, before: Linear | None, moments: Moments | None) -> LayerMaps:
+        """Return the maps of the layer, which do not depend on the rows.
+
+        Args:
+            before: the last map of the layer before; None for the first layer.
+            moments: see `BatchNorm`.
+        """
+        phis = [self.phi] if self.phi_out is None else [self.phi, self.phi_out]
+        own = FirstMap.of(self.psi, self.in_channels, before, moments)
+        return LayerMaps(
+            messages=[FirstMap.of(phi, self.in_channels, before, moments) for phi in phis],
+            own=own,
+            of_sums=[
+                torch.bmm(phi.second.weight, weight)
+                for phi, weight in zip(phis, own.others.chunk(len(phis), dim=1), strict=True)
+            ],
+        )
+
     def forward(
         self,
         x: Features,
         directions: Sequence[Edges],
+        maps: LayerMaps,
         moments: Moments | None = None,
         node_mask: Tensor | None = None,
     ) -> FactoredFeatures:
         """Compute the features after one iteration, for all nodes, colorings and members.
 
         Args:
-            x: node features.
+            x: the attributes and colors of nodes, or the activations of the layer before.
             directions: the edges; for directed graphs, the edges and the reversed edges.
+            maps: the result of `maps`.
             moments: see `BatchNorm`.
             node_mask: `[members, nodes]`, which nodes are not padding; None without padding.
         """
-        phis = [self.phi] if self.phi_out is None else [self.phi, self.phi_out]
-        widths = [x.channels] + [self.hidden_channels] * len(phis)
-        # The rows of the first weight of ψ for x, and for the sum of each φ.
-        weight_of_x, *weights_of_sums = self.psi.first.weight.split(widths, dim=1)
-        # The second map of φ and the first of ψ, merged.
-        merged = [
-            torch.bmm(phi.second.weight, weight)
-            for phi, weight in zip(phis, weights_of_sums, strict=True)
-        ]
-        alone = weight_of_x.shape[0] == 1 and node_mask is None and directions[0].attr is None
-        repeated = x.distinct() if alone else None
+        alone = maps.own.weight.shape[0] == 1 and node_mask is None and directions[0].attr is None
+        repeated = x.distinct(counted=self.training) if alone else None
         mask = None
         if repeated is not None:
-            from_x = repeated.rows.multiply(weight_of_x, self.psi.first.bias)
-            total = repeated.expand(from_x.flatten(1, 2))
-            for phi, edges, weight in zip(phis, directions, merged, strict=True):
-                total = total + _sum_of_repeated(phi, repeated, edges, moments, weight)
+            total = repeated.expand(repeated.rows.multiply(maps.own.weight).flatten(1, 2))
+            for message, edges, weight in zip(maps.messages, directions, maps.of_sums, strict=True):
+                total += _sum_of_repeated(message, repeated, edges, moments, weight)
         else:
-            total = x.multiply(weight_of_x, self.psi.first.bias)
+            total = x.multiply(maps.own.weight)
             mask = _for_each_coloring(node_mask, total.shape[2])
-            for phi, edges, weight in zip(phis, directions, merged, strict=True):
+            for message, edges, weight in zip(maps.messages, directions, maps.of_sums, strict=True):
                 # [members, nodes * colorings, channels]
-                messages = _sum_over_neighbors(phi, x, edges, moments, mask).flatten(1, 2)
-                total = affine(messages, weight, None, plus=total.flatten(1, 2)).view(total.shape)
+                sums = _sum_over_neighbors(message, x, edges, moments, mask).flatten(1, 2)
+                total = add_product(total.flatten(1, 2), sums, weight).view(total.shape)
         # [members, nodes, colorings, channels]
-        activations = self.psi.activate(total.flatten(1, 2), moments, mask).view(total.shape)
+        activations = maps.own.activate(total.flatten(1, 2), moments, mask).view(total.shape)
         return FactoredFeatures(activations, self.psi.second)
 
 
 def _sum_of_repeated(
-    phi: MLP, x: DistinctFeatures, edges: Edges, moments: Moments | None, weight: Tensor
+    message: FirstMap, x: DistinctFeatures, edges: Edges, moments: Moments | None, weight: Weight
 ) -> NodeFeatures:
     """Sum φ times `weight` over neighbors; the product is computed for distinct rows only."""
-    before = x.rows.multiply(phi.first.weight[:, : x.rows.channels], phi.first.bias)
-    activations = phi.activate(before.flatten(1, 2), moments, counts=x.counts)
+    before = x.rows.multiply(message.weight)
+    activations = message.activate(before.flatten(1, 2), moments, counts=x.counts)
     messages = x.expand(affine(activations, weight, None))
     # [1, nodes, colorings, channels] -> [nodes, colorings * channels]
     return edges.sum(messages.view(messages.shape[1], -1)).view(messages.shape)
 
 
 def _sum_over_neighbors(
-    phi: MLP, x: Features, edges: Edges, moments: Moments | None, mask: Tensor | None
+    message: FirstMap, x: Features, edges: Edges, moments: Moments | None, mask: Tensor | None
 ) -> NodeFeatures:
     """Sum the activations of φ over neighbors. Its second map commutes with the sum."""
-    before = x.multiply(phi.first.weight[:, : x.channels], phi.first.bias)
+    before = x.multiply(message.weight)
     members, nodes, colorings, channels = before.shape
     if edges.attr is None:
-        messages = phi.activate(before.flatten(1, 2), moments, mask)
+        messages = message.activate(before.flatten(1, 2), moments, mask)
         # [members, nodes * colorings, channels] -> [members * nodes, colorings * channels]
         total = edges.sum(messages.view(-1, colorings * channels))
     else:
@@ -139,11 +151,11 @@ def _sum_over_neighbors(
         at_sources = edges.at_sources(before.reshape(members * nodes, -1))
         attributes = edges.attr.view(members, -1, edges.attr.shape[1])
         # [members, edges, 1, channels]
-        from_attributes = affine(attributes, phi.first.weight[:, x.channels :], None)[:, :, None]
+        from_attributes = affine(attributes, message.others, None)[:, :, None]
         # [members, edges, colorings, channels]
         per_edge = at_sources.view(members, -1, colorings, channels) + from_attributes
         edge_mask = _for_each_coloring(edges.mask, colorings)
-        messages = phi.activate(per_edge.flatten(1, 2), moments, edge_mask)
+        messages = message.activate(per_edge.flatten(1, 2), moments, edge_mask)
         total = edges.sum_at_targets(messages.view(-1, colorings * channels))
     return total.view(members, nodes, colorings, channels)
 

@@ -1,5 +1,6 @@
 """CLIP, the Colored Local Iterative Procedure: Eqs. (5) and (9)."""
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Any, Unpack, cast
 
@@ -17,8 +18,9 @@ from clipgnn.graphs.exact import ExactBatch
 from clipgnn.graphs.packed import PackedGraphs
 from clipgnn.nn import streaming
 from clipgnn.nn.aggregation import Aggregation
-from clipgnn.nn.features import ColoredAttributes, FactoredFeatures
+from clipgnn.nn.features import ColoredAttributes, DenseFeatures, Features
 from clipgnn.nn.inputs import Inputs
+from clipgnn.nn.maps import FactoredFeatures, LayerMaps
 from clipgnn.nn.memory import MemoryLimits
 from clipgnn.nn.network import Network
 from clipgnn.nn.norm import Moments, running_moments
@@ -242,7 +244,7 @@ class CLIP(Network):
         if self.has_kernels(batch):
             return self._forward_fused(cast(FixedBatch, batch), colorings)
         # [members, graphs, colorings, channels] -> [members, graphs, channels]
-        pooled = sum_nodes(self._propagate(batch, colorings, None), batch.nodes).amax(2)
+        pooled = sum_nodes(self._propagate(batch, colorings), batch.nodes).amax(2)
         return self.readout(pooled, batch.graph_attr, batch.graph_mask)
 
     def _forward_fused(self, batch: FixedBatch, colorings: Colorings | None) -> GraphFeatures:
@@ -355,10 +357,12 @@ class CLIP(Network):
         per_node: bool = False,
     ) -> GraphFeatures:
         """Maximum over colorings, for graphs or nodes: `[members, rows, channels]`."""
-        run = partial(self._rows, per_node=per_node)
+        with_gradients = torch.is_grad_enabled() or self.training
+        # Without gradients the maps are the same for all parts of the colorings.
+        maps = None if with_gradients else self._maps(None)
+        run = partial(self._rows, per_node=per_node, maps=maps)
         weight = self.readout.first.weight
         memory = MemoryLimits(self.config, weight.device.type, weight.element_size())
-        with_gradients = torch.is_grad_enabled() or self.training
         if stream is None:
             best = run(graphs, None, None).amax(1)
         elif stream.max_count <= memory.max_unstreamed(graphs, with_gradients=with_gradients):
@@ -387,25 +391,35 @@ class CLIP(Network):
         moments: Moments | None,
         *,
         per_node: bool,
+        maps: Sequence[LayerMaps] | None,
     ) -> Tensor:
         """Features of graphs or nodes by coloring: `[members * rows, colorings, channels]`."""
-        hidden = self._propagate(graphs, colorings, moments)
+        hidden = self._propagate(graphs, colorings, moments, maps)
         rows = each_node(hidden) if per_node else sum_nodes(hidden, graphs.nodes)
         return rows.flatten(0, 1)
 
+    def _maps(self, moments: Moments | None) -> list[LayerMaps]:
+        """The maps of all layers."""
+        layers = [cast(Aggregation, layer) for layer in self.layers]
+        before = [None, *(layer.psi.second for layer in layers[:-1])]
+        return [layer.maps(last, moments) for layer, last in zip(layers, before, strict=True)]
+
     def _propagate(
-        self, graphs: Batch, colorings: Colorings | None, moments: Moments | None
+        self,
+        graphs: Batch,
+        colorings: Colorings | None,
+        moments: Moments | None = None,
+        maps: Sequence[LayerMaps] | None = None,
     ) -> FactoredFeatures:
         """Compute the T local iterations for some colorings."""
         directions = [graphs.edges]
         if self.config.directed:
             directions.append(graphs.edges.reversed())
-        first, *others = self.layers
-        colored = ColoredAttributes(graphs.x, self.config.in_channels, colorings, self.code)
-        x: FactoredFeatures = first(colored, directions, moments, graphs.node_mask)
-        for layer in others:
-            x = layer(x, directions, moments, graphs.node_mask)
-        return x
+        x: Features = ColoredAttributes(graphs.x, self.config.in_channels, colorings, self.code)
+        for layer, own in zip(self.layers, maps or self._maps(moments), strict=True):
+            result: FactoredFeatures = layer(x, directions, own, moments, graphs.node_mask)
+            x = DenseFeatures(result.activations)
+        return result
 
     def _stream(
         self,

@@ -1,11 +1,4 @@
-"""Node features as inputs of affine maps, in a form that is cheap to multiply.
-
-Every MLP of CLIP ends with an affine map and is followed by another one: the first map of the next
-layer, or the sum of the readout. A layer therefore returns its activations and its last map
-separately. The last map is multiplied with the following weights, which is a product of two small
-matrices instead of a product with the features of all nodes and colorings. The result is the same
-up to rounding.
-"""
+"""Node features as inputs of linear maps, in a form that is cheap to multiply."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
@@ -16,13 +9,11 @@ from torch import Tensor
 from typing_extensions import override
 
 from clipgnn.coloring.codes import ColorCode
-from clipgnn.nn.linear import Linear
 from clipgnn.ops.lookup import look_up
 from clipgnn.ops.product import affine
 from clipgnn.shapes import Colorings, MemberRows, NodeFeatures
 
 Weight = Float[Tensor, "members in_channels out_channels"]
-Bias = Float[Tensor, "members out_channels"] | None
 
 MAX_TABLE = 4
 """Largest number of possible pairs of a label and a color, relative to the number of rows, for
@@ -35,10 +26,13 @@ MIN_REPETITIONS = 2
 class Features(ABC):
     """Features x of all nodes for all colorings."""
 
-    def distinct(self) -> "DistinctFeatures | None":
+    def distinct(self, *, counted: bool) -> "DistinctFeatures | None":
         """The distinct rows of one member, if there are few of them and they are known.
 
         A map of single rows is then computed once for each distinct row. There must be no padding.
+
+        Args:
+            counted: whether to count the occurrences; rows that do not occur are then left out.
         """
         return None
 
@@ -48,8 +42,8 @@ class Features(ABC):
         """Channels of x."""
 
     @abstractmethod
-    def multiply(self, weight: Weight, bias: Bias) -> NodeFeatures:
-        """Compute `x @ weight + bias`."""
+    def multiply(self, weight: Weight) -> NodeFeatures:
+        """Compute `x @ weight`."""
 
 
 @dataclass(frozen=True)
@@ -59,12 +53,12 @@ class DistinctFeatures:
     Attributes:
         rows: the distinct rows, as the features of nodes with one coloring.
         index: `[nodes, colorings]`, the distinct row of each node and coloring.
-        counts: `[1, rows]`, how many times each distinct row occurs.
+        counts: `[1, rows]`, how many times each distinct row occurs; None if not counted.
     """
 
     rows: Features
     index: Int[Tensor, "nodes colorings"]
-    counts: Int[Tensor, "1 rows"]
+    counts: Int[Tensor, "1 rows"] | None
 
     def expand(self, values: MemberRows) -> NodeFeatures:
         """Look up the values of all nodes and colorings, from those of the distinct rows."""
@@ -93,7 +87,7 @@ class ColoredAttributes(Features):
         return self.attribute_channels + (0 if self.colorings is None else self.code.width)
 
     @override
-    def distinct(self) -> DistinctFeatures | None:
+    def distinct(self, *, counted: bool) -> DistinctFeatures | None:
         """The distinct pairs of a label and a color, on the CPU only: their number is read."""
         if self.attributes.dim() > 1 or self.attributes.device.type != "cpu":
             return None
@@ -104,28 +98,36 @@ class ColoredAttributes(Features):
         num_pairs = self.attribute_channels * num_colors
         if torch.compiler.is_compiling() or num_pairs > MAX_TABLE * pair.numel():
             return None
+        if not counted and num_pairs * MIN_REPETITIONS <= pair.numel():
+            return DistinctFeatures(
+                self._rows(torch.arange(num_pairs), num_colors), pair.contiguous(), None
+            )
         counts = torch.bincount(pair.flatten(), minlength=num_pairs)
         occurring = counts.nonzero().squeeze(1)
         if occurring.numel() * MIN_REPETITIONS > pair.numel():
             return None
         number = (counts > 0).cumsum(0) - 1
-        colorings = None if self.colorings is None else occurring[None] % num_colors
         return DistinctFeatures(
-            replace(self, attributes=occurring // num_colors, colorings=colorings),
+            self._rows(occurring, num_colors),
             number.index_select(0, pair.flatten()).view(pair.shape),
             counts.index_select(0, occurring)[None],
         )
 
-    def multiply(self, weight: Weight, bias: Bias) -> NodeFeatures:
+    def _rows(self, pairs: Int[Tensor, "rows"], num_colors: int) -> "ColoredAttributes":
+        """The features of pairs `label * num_colors + color`."""
+        colorings = None if self.colorings is None else pairs[None] % num_colors
+        return replace(self, attributes=pairs // num_colors, colorings=colorings)
+
+    @override
+    def multiply(self, weight: Weight) -> NodeFeatures:
         """Multiply attributes, or look up labels, and look up colors."""
         members, _, out_channels = weight.shape
         for_attributes = weight[:, : self.attribute_channels]
         if self.attributes.dim() == 1:
-            table = for_attributes if bias is None else for_attributes + bias[:, None]
-            uncolored = look_up(table, self.attributes.view(members, -1))
+            uncolored = look_up(for_attributes, self.attributes.view(members, -1))
         else:
             rows = self.attributes.view(members, -1, self.attribute_channels)
-            uncolored = affine(rows, for_attributes, bias)
+            uncolored = affine(rows, for_attributes, None)
         # [members, nodes, out_channels] -> [members, nodes, 1, out_channels]
         uncolored = uncolored.view(members, -1, 1, out_channels)
         if self.colorings is None:
@@ -135,28 +137,6 @@ class ColoredAttributes(Features):
         colored = self.code.multiply(colors, weight[:, self.attribute_channels :])
         # [members, nodes * colorings, out_channels] -> [members, nodes, colorings, out_channels]
         return colored.view(members, uncolored.shape[1], -1, out_channels) + uncolored
-
-
-@dataclass(frozen=True)
-class FactoredFeatures(Features):
-    """Features x = activations @ last.weight + last.bias, stored as these two factors."""
-
-    activations: NodeFeatures
-    last: Linear
-
-    @property
-    def channels(self) -> int:
-        """Output channels of the last map."""
-        return self.last.weight.shape[2]
-
-    def multiply(self, weight: Weight, bias: Bias) -> NodeFeatures:
-        """Multiply with the product of both weights."""
-        if self.last.bias is not None:
-            bias = affine(self.last.bias[:, None], weight, bias)[:, 0]
-        merged = torch.bmm(self.last.weight, weight)
-        # [members, nodes, colorings, channels] -> [members, nodes * colorings, channels]
-        rows = affine(self.activations.flatten(1, 2), merged, bias)
-        return rows.view(*self.activations.shape[:3], -1)
 
 
 @dataclass(frozen=True)
@@ -170,7 +150,8 @@ class DenseFeatures(Features):
         """Channels of x."""
         return self.x.shape[3]
 
-    def multiply(self, weight: Weight, bias: Bias) -> NodeFeatures:
+    @override
+    def multiply(self, weight: Weight) -> NodeFeatures:
         """Compute one product for all nodes and colorings of a member."""
         # [members, nodes * colorings, channels] -> [members, nodes, colorings, out_channels]
-        return affine(self.x.flatten(1, 2), weight, bias).view(*self.x.shape[:3], -1)
+        return affine(self.x.flatten(1, 2), weight, None).view(*self.x.shape[:3], -1)

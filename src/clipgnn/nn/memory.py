@@ -8,7 +8,7 @@ from clipgnn.parameters import CLIPParameters
 MAX_ACTIVATION_BYTES = {"cpu": 2**25, "other": 2**29}
 """Largest size of an activation with gradients. Colorings that do not fit are streamed."""
 
-MAX_PART_BYTES = {"cpu": 2**22, "other": 2**29}
+MAX_PART_BYTES = {"cpu": 2**20, "other": 2**29}
 """Largest size of an activation without gradients, which should fit in the cache of a CPU."""
 
 

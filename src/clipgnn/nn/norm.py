@@ -92,6 +92,32 @@ class BatchNorm(Layer):
         weight = torch.where(seen, self.running_weight, 1)
         return self.running_mean / weight, torch.where(seen, self.running_var / weight, 1)
 
+    def coefficients(self, moments: Moments | None) -> tuple[Tensor, Tensor] | None:
+        """Factor and constant `[members, channels]`, if the statistics are known beforehand.
+
+        Args:
+            moments: statistics by layer.
+
+        Returns:
+            None if the statistics are those of the rows, or in half precision, in which products
+            with the factor are less precise than the normalization of rows.
+        """
+        if moments is not None and self in moments:
+            mean, variance = moments[self]
+        elif not self.training:
+            mean, variance = self.statistics()
+        else:
+            return None
+        dtype = self.weight.dtype
+        if dtype != _wide(dtype) or torch.is_autocast_enabled(self.weight.device.type):
+            return None
+        return self._coefficients(mean.to(dtype), variance.to(dtype), _rounding_unit(dtype))
+
+    def _coefficients(self, mean: Tensor, variance: Tensor, unit: float) -> tuple[Tensor, Tensor]:
+        weight, bias = self.weight.to(mean.dtype), self.bias.to(mean.dtype)
+        scale = channel_scale(weight, mean, variance, unit, self.epsilon)
+        return scale, bias - mean * scale
+
     def forward(
         self,
         x: MemberRows,
@@ -99,9 +125,10 @@ class BatchNorm(Layer):
         mask: Bool[Tensor, "members rows"] | None = None,
         counts: Int[Tensor, "members rows"] | None = None,
         *,
+        bias: Float[Tensor, "members channels"] | None = None,
         overwrite: bool = False,
     ) -> MemberRows:
-        """Normalize rows `[members, rows, channels]`.
+        """Normalize rows `[members, rows, channels]`, or their sums with `bias`.
 
         Args:
             x: the rows.
@@ -109,21 +136,27 @@ class BatchNorm(Layer):
                 layer that is not a key adds the statistics of its rows.
             mask: which rows are not padding; None without padding.
             counts: how many times each row occurs, at least once; None for once. Not with `mask`.
+            bias: a constant that is to be added to all rows. It is added to the mean and to the
+                constant of the normalization instead, which avoids an operation on all rows.
             overwrite: whether x can be overwritten. There must be no gradients.
 
         Raises:
             InvalidGraphError: in training with a single row, which has no variance.
         """
-        unit = max(ROUNDING * torch.finfo(_wide(x.dtype)).eps, torch.finfo(x.dtype).eps)
+        unit = _rounding_unit(x.dtype)
         narrow, x = x.dtype, x.to(_wide(x.dtype))
         if mask is not None:
             # Not a product: infinity times zero is NaN, also in the backward pass.
             x = torch.where(mask[:, :, None], x, 0)
-        return self._forward(x, moments, mask, counts, unit, overwrite=overwrite).to(narrow)
+        if bias is None:
+            bias = torch.zeros_like(self.bias)
+        rows = self._forward(x, bias.to(x.dtype), moments, mask, counts, unit, overwrite=overwrite)
+        return rows.to(narrow)
 
     def _forward(
         self,
         x: MemberRows,
+        added: Float[Tensor, "members channels"],
         moments: Moments | None,
         mask: Bool[Tensor, "members rows"] | None,
         counts: Int[Tensor, "members rows"] | None,
@@ -133,9 +166,9 @@ class BatchNorm(Layer):
     ) -> MemberRows:
         """Normalize rows in at least single precision; `unit` is their rounding error."""
         if moments is not None and self in moments:
-            return self._normalize(x, *moments[self], mask, unit, overwrite=overwrite)
+            return self._normalize(x, added, *moments[self], mask, unit, overwrite=overwrite)
         if not self.training:
-            return self._normalize(x, *self.statistics(), mask, unit, overwrite=overwrite)
+            return self._normalize(x, added, *self.statistics(), mask, unit, overwrite=overwrite)
         if x.shape[1] == 0:
             return x
         if x.shape[1] == 1 and mask is None and counts is None:
@@ -146,16 +179,19 @@ class BatchNorm(Layer):
             )
         if moments is None and mask is None and counts is None and self._suits_kernel(x):
             mean, variance = own_statistics(x.detach().squeeze(0))
-            if all_vary(mean, variance, unit):
-                self._track(mean, variance, x.shape[1])
+            shifted = mean + added.detach().squeeze(0)
+            if all_vary(shifted, variance, unit):
+                self._track(shifted, variance, x.shape[1])
+                # The mean removes what is added, so its gradient is 0.
+                bias = self.bias + (added - added)
                 rows: Tensor = NormalizedRows.apply(  # type: ignore[no-untyped-call]
-                    x, self.weight, self.bias, mean, variance, self.epsilon
+                    x, self.weight, bias, mean, variance, self.epsilon
                 )
                 return rows
-        mean, variance = self._measure(x, mask, counts)
+        mean, variance = self._measure(x, added, mask, counts)
         if moments is not None:
             moments[self] = (mean, variance)
-        return self._normalize(x, mean, variance, mask, unit, overwrite=overwrite)
+        return self._normalize(x, added, mean, variance, mask, unit, overwrite=overwrite)
 
     def _suits_kernel(self, x: MemberRows) -> bool:
         """Whether the faster kernel can be used: on the CPU, for one member, in one precision."""
@@ -165,6 +201,7 @@ class BatchNorm(Layer):
     def _normalize(
         self,
         x: MemberRows,
+        added: Float[Tensor, "members channels"],
         mean: Float[Tensor, "members channels"],
         variance: Float[Tensor, "members channels"],
         mask: Bool[Tensor, "members rows"] | None,
@@ -172,10 +209,8 @@ class BatchNorm(Layer):
         *,
         overwrite: bool,
     ) -> MemberRows:
-        mean, variance = mean.to(x.dtype), variance.to(x.dtype)
-        weight, bias = self.weight.to(x.dtype), self.bias.to(x.dtype)
-        scale = channel_scale(weight, mean, variance, unit, self.epsilon)
-        shift = bias - mean * scale
+        scale, shift = self._coefficients(mean.to(x.dtype), variance.to(x.dtype), unit)
+        shift = shift + added * scale
         out = x if overwrite else None
         rows = torch.addcmul(shift[:, None], x, scale[:, None], out=out)
         return rows if mask is None else torch.where(mask[:, :, None], rows, 0)
@@ -183,6 +218,7 @@ class BatchNorm(Layer):
     def _measure(
         self,
         x: MemberRows,
+        added: Float[Tensor, "members channels"],
         mask: Bool[Tensor, "members rows"] | None,
         counts: Int[Tensor, "members rows"] | None,
     ) -> tuple[Float[Tensor, "members channels"], Float[Tensor, "members channels"]]:
@@ -202,6 +238,7 @@ class BatchNorm(Layer):
             rows = torch.full_like(x[:, :1, 0], x.shape[1])
             mean = x.mean(1)
             variance = (x - mean[:, None]).square().mean(1)
+        mean = mean + added
         self._track(mean.detach(), variance.detach(), rows)
         return mean, variance
 
@@ -228,6 +265,11 @@ def running_moments(network: nn.Module) -> Moments:
     if any(norm.training for norm in norms):
         return {}
     return {norm: norm.statistics() for norm in norms}
+
+
+def _rounding_unit(dtype: torch.dtype) -> float:
+    """Rounding error of statistics of rows, and at least that of the rows."""
+    return max(ROUNDING * torch.finfo(_wide(dtype)).eps, torch.finfo(dtype).eps)
 
 
 def _wide(dtype: torch.dtype) -> torch.dtype:

@@ -6,8 +6,8 @@ from torch import Tensor
 
 from clipgnn.graphs.batch import Segments
 from clipgnn.nn.dropout import Dropout
-from clipgnn.nn.features import FactoredFeatures
 from clipgnn.nn.linear import Linear
+from clipgnn.nn.maps import FactoredFeatures
 from clipgnn.nn.mlp import MLP
 from clipgnn.ops.product import affine
 from clipgnn.shapes import GraphFeatures, NodeFeatures
@@ -99,5 +99,5 @@ class Readout(MLP):
         if graph_attr is not None:
             rows = graph_attr.view(*pooled.shape[:2], -1)  # [members, graphs, channels]
             pooled = torch.cat([pooled, rows], dim=2)
-        hidden = self.activate(self.first(pooled), None, graph_mask)
+        hidden = self.activate(self.first.without_bias(pooled), self.first.bias, None, graph_mask)
         return self.second(self.dropout(hidden))

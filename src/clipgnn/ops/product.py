@@ -14,16 +14,31 @@ def affine(
     x: Float[Tensor, "members rows channels"],
     weight: Float[Tensor, "members channels out_channels"],
     bias: Float[Tensor, "members out_channels"] | None,
-    plus: Float[Tensor, "members rows out_channels"] | None = None,
 ) -> Float[Tensor, "members rows out_channels"]:
-    """Compute `x @ weight + bias` or `x @ weight + plus` for each member."""
-    added = plus if bias is None else bias[:, None]
-    # Under autocast, torch.bmm chooses the dtype.
-    split = x.is_cuda and x.shape[1] % _SPLIT == 0 and not torch.is_autocast_enabled("cuda")
-    if split:
+    """Compute `x @ weight + bias` for each member."""
+    if _splits(x):
         product: Tensor = _SplitProduct.apply(x, weight)  # type: ignore[no-untyped-call]
-        return product if added is None else product + added
-    return torch.bmm(x, weight) if added is None else torch.baddbmm(added, x, weight)
+        return product if bias is None else product + bias[:, None]
+    return torch.bmm(x, weight) if bias is None else torch.baddbmm(bias[:, None], x, weight)
+
+
+def add_product(
+    total: Float[Tensor, "members rows out_channels"],
+    x: Float[Tensor, "members rows channels"],
+    weight: Float[Tensor, "members channels out_channels"],
+) -> Float[Tensor, "members rows out_channels"]:
+    """Compute `total + x @ weight` for each member; `total` can be overwritten."""
+    if _splits(x):
+        product: Tensor = _SplitProduct.apply(x, weight)  # type: ignore[no-untyped-call]
+        return total + product
+    if torch.is_autocast_enabled(x.device.type):  # operations in place do not convert their inputs
+        return torch.baddbmm(total, x, weight)
+    return total.baddbmm_(x, weight)
+
+
+def _splits(x: Tensor) -> bool:
+    # Under autocast, torch.bmm chooses the dtype.
+    return x.is_cuda and x.shape[1] % _SPLIT == 0 and not torch.is_autocast_enabled("cuda")
 
 
 class _SplitProduct(torch.autograd.Function):

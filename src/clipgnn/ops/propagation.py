@@ -143,6 +143,10 @@ class _Propagate(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
         saved, ctx.saved = ctx.saved, None  # their memory is overwritten
+        if saved is None:
+            raise RuntimeError(
+                "The fused GPU kernels compute gradients once only. Got a second backward pass."
+            )
         grads = ctx.program.backward(ctx.layers, saved, grad.contiguous())
         return None, *(tensor for layer in grads for tensor in layer)
 
