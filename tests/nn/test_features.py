@@ -17,16 +17,24 @@ def randn(*shape: int) -> Tensor:
 
 
 def assert_product(features: Features, x: Tensor) -> None:
-    """Check `x @ weight` for `[members, nodes, colorings, channels]`, with gradients."""
+    """Check `x @ weight + bias` for `[members, nodes, colorings, channels]`, with gradients."""
     assert features.channels == x.shape[3]
     weight = randn(MEMBERS, x.shape[3], OUT).requires_grad_()
-    product = features.multiply(weight)
-    expected = torch.einsum("mnkc,mco->mnko", x, weight)
+    bias = randn(MEMBERS, OUT).requires_grad_()
+    plain = torch.einsum("mnkc,mco->mnko", x, weight)
+    torch.testing.assert_close(features.multiply(weight, None), plain)
+    product = features.multiply(weight, bias)
+    expected = plain + bias[:, None, None]
     torch.testing.assert_close(product, expected)
     factors = randn(*expected.shape)
-    [found] = torch.autograd.grad((product * factors).sum(), weight)
-    [wanted] = torch.autograd.grad((expected * factors).sum(), weight)
-    torch.testing.assert_close(found, wanted)
+    for found, wanted in zip(
+        torch.autograd.grad((product * factors).sum(), (weight, bias), retain_graph=True),
+        torch.autograd.grad((expected * factors).sum(), (weight, bias), retain_graph=True),
+        strict=True,
+    ):
+        torch.testing.assert_close(found, wanted)
+    with torch.no_grad():
+        torch.testing.assert_close(features.multiply(weight, bias), expected)
 
 
 @pytest.mark.parametrize("labels", [False, True])
@@ -70,10 +78,10 @@ def test_distinct_rows_are_those_of_all_nodes_and_colorings(
     features = repeated(code)
     distinct = features.distinct(counted=counted)
     assert distinct is not None
-    weight = randn(1, features.channels, OUT)
-    rows = distinct.rows.multiply(weight).flatten(1, 2)
+    weight, bias = randn(1, features.channels, OUT), randn(1, OUT)
+    rows = distinct.rows.multiply(weight, bias).flatten(1, 2)
     assert rows[0].unique(dim=0).shape == rows[0].shape
-    torch.testing.assert_close(distinct.expand(rows), features.multiply(weight))
+    torch.testing.assert_close(distinct.expand(rows), features.multiply(weight, bias))
     if counted:
         assert distinct.counts is not None
         assert torch.equal(distinct.counts[0], torch.bincount(distinct.index.flatten()))

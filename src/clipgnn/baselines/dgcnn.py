@@ -141,7 +141,7 @@ class DGCNN(Network):
         code = ColorCode("one-hot", 1)
         attributes = ColoredAttributes(graphs.x, self.config.in_channels, None, code)
         # [members, nodes, 1, channels] -> [members * nodes, channels]
-        x = attributes.multiply(self.initial.weight).flatten(0, 2)
+        x = attributes.multiply(self.initial.weight, None).flatten(0, 2)
         share = 1 / (graphs.edges.in_degrees[:, None] + 1).to(x.dtype)
         results = [torch.tanh((graphs.edges.sum(x) + x) * share)]
         for layer in self.layers:

@@ -174,7 +174,7 @@ class _GINLayer(Layer):
 
     def forward(self, x: Features, graphs: Batch) -> DenseFeatures:
         """Compute the features after the layer, `[members, nodes, labelings, channels]`."""
-        own = x.multiply(self.first.weight)
+        own = x.multiply(self.first.weight, None)
         members, nodes, labelings, channels = own.shape
         total = own + _sum(graphs.edges.sum, own)
         if self.epsilon is not None:
@@ -203,7 +203,7 @@ class _GINHead(nn.Module):
         self, x: Features, graphs: Batch
     ) -> Float[Tensor, "members graphs labelings out_channels"]:
         """Compute the contribution for each graph and labeling."""
-        total = _sum(graphs.nodes.sum, x.multiply(self.scores.weight))
+        total = _sum(graphs.nodes.sum, x.multiply(self.scores.weight, None))
         bias = self.scores.bias
         return total if bias is None else total + bias[:, None, None]
 

@@ -109,11 +109,12 @@ class Aggregation(nn.Module):
         repeated = x.distinct(counted=self.training) if alone else None
         mask = None
         if repeated is not None:
-            total = repeated.expand(repeated.rows.multiply(maps.own.weight).flatten(1, 2))
+            own = repeated.rows.multiply(maps.own.weight, maps.own.constant)
+            total = repeated.expand(own.flatten(1, 2))
             for message, edges, weight in zip(maps.messages, directions, maps.of_sums, strict=True):
-                total += _sum_of_repeated(message, repeated, edges, moments, weight)
+                total = total + _sum_of_repeated(message, repeated, edges, moments, weight)
         else:
-            total = x.multiply(maps.own.weight)
+            total = x.multiply(maps.own.weight, maps.own.constant)
             mask = _for_each_coloring(node_mask, total.shape[2])
             for message, edges, weight in zip(maps.messages, directions, maps.of_sums, strict=True):
                 # [members, nodes * colorings, channels]
@@ -128,7 +129,7 @@ def _sum_of_repeated(
     message: FirstMap, x: DistinctFeatures, edges: Edges, moments: Moments | None, weight: Weight
 ) -> NodeFeatures:
     """Sum φ times `weight` over neighbors; the product is computed for distinct rows only."""
-    before = x.rows.multiply(message.weight)
+    before = x.rows.multiply(message.weight, message.constant)
     activations = message.activate(before.flatten(1, 2), moments, counts=x.counts)
     messages = x.expand(affine(activations, weight, None))
     # [1, nodes, colorings, channels] -> [nodes, colorings * channels]
@@ -139,7 +140,7 @@ def _sum_over_neighbors(
     message: FirstMap, x: Features, edges: Edges, moments: Moments | None, mask: Tensor | None
 ) -> NodeFeatures:
     """Sum the activations of φ over neighbors. Its second map commutes with the sum."""
-    before = x.multiply(message.weight)
+    before = x.multiply(message.weight, message.constant)
     members, nodes, colorings, channels = before.shape
     if edges.attr is None:
         messages = message.activate(before.flatten(1, 2), moments, mask)

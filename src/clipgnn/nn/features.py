@@ -14,6 +14,7 @@ from clipgnn.ops.product import affine
 from clipgnn.shapes import Colorings, MemberRows, NodeFeatures
 
 Weight = Float[Tensor, "members in_channels out_channels"]
+Bias = Float[Tensor, "members out_channels"] | None
 
 MAX_TABLE = 4
 """Largest number of possible pairs of a label and a color, relative to the number of rows, for
@@ -42,8 +43,8 @@ class Features(ABC):
         """Channels of x."""
 
     @abstractmethod
-    def multiply(self, weight: Weight) -> NodeFeatures:
-        """Compute `x @ weight`."""
+    def multiply(self, weight: Weight, bias: Bias) -> NodeFeatures:
+        """Compute `x @ weight + bias`."""
 
 
 @dataclass(frozen=True)
@@ -119,15 +120,16 @@ class ColoredAttributes(Features):
         return replace(self, attributes=pairs // num_colors, colorings=colorings)
 
     @override
-    def multiply(self, weight: Weight) -> NodeFeatures:
+    def multiply(self, weight: Weight, bias: Bias) -> NodeFeatures:
         """Multiply attributes, or look up labels, and look up colors."""
         members, _, out_channels = weight.shape
         for_attributes = weight[:, : self.attribute_channels]
         if self.attributes.dim() == 1:
-            uncolored = look_up(for_attributes, self.attributes.view(members, -1))
+            table = for_attributes if bias is None else for_attributes + bias[:, None]
+            uncolored = look_up(table, self.attributes.view(members, -1))
         else:
             rows = self.attributes.view(members, -1, self.attribute_channels)
-            uncolored = affine(rows, for_attributes, None)
+            uncolored = affine(rows, for_attributes, bias)
         # [members, nodes, out_channels] -> [members, nodes, 1, out_channels]
         uncolored = uncolored.view(members, -1, 1, out_channels)
         if self.colorings is None:
@@ -151,7 +153,7 @@ class DenseFeatures(Features):
         return self.x.shape[3]
 
     @override
-    def multiply(self, weight: Weight) -> NodeFeatures:
+    def multiply(self, weight: Weight, bias: Bias) -> NodeFeatures:
         """Compute one product for all nodes and colorings of a member."""
         # [members, nodes * colorings, channels] -> [members, nodes, colorings, out_channels]
-        return affine(self.x.flatten(1, 2), weight, None).view(*self.x.shape[:3], -1)
+        return affine(self.x.flatten(1, 2), weight, bias).view(*self.x.shape[:3], -1)

@@ -43,10 +43,6 @@ class Linear(Layer):
         """Apply the map to rows `[members, rows, in_channels]`."""
         return affine(x, self.weight, self.bias)
 
-    def without_bias(self, x: MemberRows) -> Float[Tensor, "members rows out_channels"]:
-        """Apply the map to rows without adding its bias."""
-        return affine(x, self.weight, None)
-
     @override
     def extra_repr(self) -> str:
         members, in_channels, out_channels = self.weight.shape

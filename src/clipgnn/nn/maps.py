@@ -75,13 +75,13 @@ class FirstMap:
         mask: Tensor | None = None,
         counts: Tensor | None = None,
     ) -> MemberRows:
-        """Add the constant, normalize and activate the products of all inputs with their weights.
+        """Normalize and activate the output of the map.
 
         See `MLP.activate` for the arguments.
         """
         if self.is_normalized:
-            return self.mlp.activate_normalized(rows, self.constant, mask)
-        return self.mlp.activate(rows, self.constant, moments, mask, counts)
+            return self.mlp.activate_normalized(rows, mask)
+        return self.mlp.activate(rows, moments, mask, counts)
 
 
 @dataclass(frozen=True)

@@ -50,49 +50,35 @@ class MLP(nn.Module):
         self, x: MemberRows, moments: Moments | None = None, mask: Tensor | None = None
     ) -> Tensor:
         """Apply the MLP; see `BatchNorm` for `moments` and `mask`."""
-        rows = self.first.without_bias(x)
-        return self.second(self.activate(rows, self.first.bias, moments, mask))
+        return self.second(self.activate(self.first(x), moments, mask))
 
     def activate(
         self,
         x: MemberRows,
-        bias: Tensor | None,
         moments: Moments | None = None,
         mask: Tensor | None = None,
         counts: Tensor | None = None,
     ) -> MemberRows:
         """Normalize and activate the output of the first map, which can be overwritten.
 
-        Args:
-            x: the output of the first map without its constant.
-            bias: `[members, channels]`, the constant; None for 0.
-            moments: see `BatchNorm`.
-            mask: see `BatchNorm`.
-            counts: see `BatchNorm`.
+        See `BatchNorm` for the arguments.
         """
         if self.norm is not None:
             # Under autocast rows have a lower precision than the statistics require.
             x = x.to(torch.promote_types(x.dtype, self.norm.weight.dtype))
             overwrite = not (torch.is_grad_enabled() or torch.compiler.is_compiling())
-            x = self.norm(x, moments, mask, counts, bias=bias, overwrite=overwrite)
+            x = self.norm(x, moments, mask, counts, overwrite=overwrite)
             if self.activation is torch.relu:
                 return torch.relu_(x)  # in place, since the gradient of the norm needs its input
-        elif bias is not None:
-            x = x + bias[:, None]
         return self.activation(x)
 
-    def activate_normalized(
-        self, x: MemberRows, constant: Tensor, mask: Tensor | None = None
-    ) -> MemberRows:
-        """Add a constant and activate normalized rows, which can be overwritten.
+    def activate_normalized(self, x: MemberRows, mask: Tensor | None = None) -> MemberRows:
+        """Activate normalized rows, which can be overwritten.
 
         Args:
             x: the rows.
-            constant: `[members, channels]`.
             mask: which rows are not padding, which is zero before the activation; None without it.
         """
-        in_place = not (torch.is_grad_enabled() or torch.compiler.is_compiling())
-        x = x.add_(constant[:, None]) if in_place else x + constant[:, None]
         if mask is not None:
             x = torch.where(mask[:, :, None], x, 0)
         return torch.relu_(x) if self.activation is torch.relu else self.activation(x)

@@ -125,10 +125,9 @@ class BatchNorm(Layer):
         mask: Bool[Tensor, "members rows"] | None = None,
         counts: Int[Tensor, "members rows"] | None = None,
         *,
-        bias: Float[Tensor, "members channels"] | None = None,
         overwrite: bool = False,
     ) -> MemberRows:
-        """Normalize rows `[members, rows, channels]`, or their sums with `bias`.
+        """Normalize rows `[members, rows, channels]`.
 
         Args:
             x: the rows.
@@ -136,8 +135,6 @@ class BatchNorm(Layer):
                 layer that is not a key adds the statistics of its rows.
             mask: which rows are not padding; None without padding.
             counts: how many times each row occurs, at least once; None for once. Not with `mask`.
-            bias: a constant that is to be added to all rows. It is added to the mean and to the
-                constant of the normalization instead, which avoids an operation on all rows.
             overwrite: whether x can be overwritten. There must be no gradients.
 
         Raises:
@@ -148,15 +145,11 @@ class BatchNorm(Layer):
         if mask is not None:
             # Not a product: infinity times zero is NaN, also in the backward pass.
             x = torch.where(mask[:, :, None], x, 0)
-        if bias is None:
-            bias = torch.zeros_like(self.bias)
-        rows = self._forward(x, bias.to(x.dtype), moments, mask, counts, unit, overwrite=overwrite)
-        return rows.to(narrow)
+        return self._forward(x, moments, mask, counts, unit, overwrite=overwrite).to(narrow)
 
     def _forward(
         self,
         x: MemberRows,
-        added: Float[Tensor, "members channels"],
         moments: Moments | None,
         mask: Bool[Tensor, "members rows"] | None,
         counts: Int[Tensor, "members rows"] | None,
@@ -166,9 +159,9 @@ class BatchNorm(Layer):
     ) -> MemberRows:
         """Normalize rows in at least single precision; `unit` is their rounding error."""
         if moments is not None and self in moments:
-            return self._normalize(x, added, *moments[self], mask, unit, overwrite=overwrite)
+            return self._normalize(x, *moments[self], mask, unit, overwrite=overwrite)
         if not self.training:
-            return self._normalize(x, added, *self.statistics(), mask, unit, overwrite=overwrite)
+            return self._normalize(x, *self.statistics(), mask, unit, overwrite=overwrite)
         if x.shape[1] == 0:
             return x
         if x.shape[1] == 1 and mask is None and counts is None:
@@ -179,19 +172,16 @@ class BatchNorm(Layer):
             )
         if moments is None and mask is None and counts is None and self._suits_kernel(x):
             mean, variance = own_statistics(x.detach().squeeze(0))
-            shifted = mean + added.detach().squeeze(0)
-            if all_vary(shifted, variance, unit):
-                self._track(shifted, variance, x.shape[1])
-                # The mean removes what is added, so its gradient is 0.
-                bias = self.bias + (added - added)
+            if all_vary(mean, variance, unit):
+                self._track(mean, variance, x.shape[1])
                 rows: Tensor = NormalizedRows.apply(  # type: ignore[no-untyped-call]
-                    x, self.weight, bias, mean, variance, self.epsilon
+                    x, self.weight, self.bias, mean, variance, self.epsilon
                 )
                 return rows
-        mean, variance = self._measure(x, added, mask, counts)
+        mean, variance = self._measure(x, mask, counts)
         if moments is not None:
             moments[self] = (mean, variance)
-        return self._normalize(x, added, mean, variance, mask, unit, overwrite=overwrite)
+        return self._normalize(x, mean, variance, mask, unit, overwrite=overwrite)
 
     def _suits_kernel(self, x: MemberRows) -> bool:
         """Whether the faster kernel can be used: on the CPU, for one member, in one precision."""
@@ -201,7 +191,6 @@ class BatchNorm(Layer):
     def _normalize(
         self,
         x: MemberRows,
-        added: Float[Tensor, "members channels"],
         mean: Float[Tensor, "members channels"],
         variance: Float[Tensor, "members channels"],
         mask: Bool[Tensor, "members rows"] | None,
@@ -210,7 +199,6 @@ class BatchNorm(Layer):
         overwrite: bool,
     ) -> MemberRows:
         scale, shift = self._coefficients(mean.to(x.dtype), variance.to(x.dtype), unit)
-        shift = shift + added * scale
         out = x if overwrite else None
         rows = torch.addcmul(shift[:, None], x, scale[:, None], out=out)
         return rows if mask is None else torch.where(mask[:, :, None], rows, 0)
@@ -218,7 +206,6 @@ class BatchNorm(Layer):
     def _measure(
         self,
         x: MemberRows,
-        added: Float[Tensor, "members channels"],
         mask: Bool[Tensor, "members rows"] | None,
         counts: Int[Tensor, "members rows"] | None,
     ) -> tuple[Float[Tensor, "members channels"], Float[Tensor, "members channels"]]:
@@ -238,7 +225,6 @@ class BatchNorm(Layer):
             rows = torch.full_like(x[:, :1, 0], x.shape[1])
             mean = x.mean(1)
             variance = (x - mean[:, None]).square().mean(1)
-        mean = mean + added
         self._track(mean.detach(), variance.detach(), rows)
         return mean, variance
 

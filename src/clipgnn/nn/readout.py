@@ -99,5 +99,5 @@ class Readout(MLP):
         if graph_attr is not None:
             rows = graph_attr.view(*pooled.shape[:2], -1)  # [members, graphs, channels]
             pooled = torch.cat([pooled, rows], dim=2)
-        hidden = self.activate(self.first.without_bias(pooled), self.first.bias, None, graph_mask)
+        hidden = self.activate(self.first(pooled), None, graph_mask)
         return self.second(self.dropout(hidden))

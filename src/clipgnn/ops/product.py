@@ -19,7 +19,11 @@ def affine(
     if _splits(x):
         product: Tensor = _SplitProduct.apply(x, weight)  # type: ignore[no-untyped-call]
         return product if bias is None else product + bias[:, None]
-    return torch.bmm(x, weight) if bias is None else torch.baddbmm(bias[:, None], x, weight)
+    if bias is None:
+        return torch.bmm(x, weight)
+    if x.device.type == "cpu" and _can_overwrite(x):  # faster than baddbmm, which copies the bias
+        return torch.bmm(x, weight).add_(bias[:, None])
+    return torch.baddbmm(bias[:, None], x, weight)
 
 
 def add_product(
@@ -27,13 +31,16 @@ def add_product(
     x: Float[Tensor, "members rows channels"],
     weight: Float[Tensor, "members channels out_channels"],
 ) -> Float[Tensor, "members rows out_channels"]:
-    """Compute `total + x @ weight` for each member; `total` can be overwritten."""
+    """Compute `total + x @ weight` for each member; without gradients, `total` is overwritten."""
     if _splits(x):
         product: Tensor = _SplitProduct.apply(x, weight)  # type: ignore[no-untyped-call]
         return total + product
-    if torch.is_autocast_enabled(x.device.type):  # operations in place do not convert their inputs
-        return torch.baddbmm(total, x, weight)
-    return total.baddbmm_(x, weight)
+    return total.baddbmm_(x, weight) if _can_overwrite(x) else torch.baddbmm(total, x, weight)
+
+
+def _can_overwrite(x: Tensor) -> bool:
+    """Whether to compute in place: it is slow on views with gradients, and converts no inputs."""
+    return not (torch.is_grad_enabled() or torch.is_autocast_enabled(x.device.type))
 
 
 def _splits(x: Tensor) -> bool:
