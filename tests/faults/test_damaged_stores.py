@@ -3,16 +3,19 @@
 import random
 import shutil
 import sqlite3
+import zlib
 from contextlib import closing
 from dataclasses import replace
 from functools import partial
 
+import numpy as np
 import pytest
 from tests.experiments.fake_training import diverging, small_experiment
 from tests.faults.command import experiment
 
 from clipgnn.errors import ClipGNNError, DamagedStoreError, StoreError
 from clipgnn.experiments.checksums import checksum
+from clipgnn.experiments.compact import compact
 from clipgnn.experiments.evaluation import evaluate
 from clipgnn.experiments.executors.in_process import InProcessExecutor
 from clipgnn.experiments.experiment import Overrides
@@ -322,11 +325,32 @@ DEEP = '{"a":' * 900 + "1" + "}" * 900
             '{"device": "cpu", "versions": {"python": 3}, "machine": {}}',
             "it must have a str where it has a int",
         ),
-        ("results", "test_score", b"1234567", "its curves must have 8 bytes for each epoch"),
-        ("results", "test_score", b"", "its curves must have 8 bytes for each epoch"),
-        ("results", "train_loss", bytes(8), "train_loss must .* the 5 epochs"),
-        ("results", "validation_score", bytes(16), r"Got 2 values\)"),
-        ("results", "train_loss", b"\xff" * 40, "train_loss must be finite. Got nan in epoch 1"),
+        ("results", "test_score", b"1234567", "its curves cannot be decompressed"),
+        ("results", "test_score", b"", "its curves are not complete"),
+        ("results", "test_score", compact(np.zeros(5))[:-3], "its curves are not complete"),
+        ("results", "test_score", compact(np.zeros(5)) + b"x", "its curves are not complete"),
+        ("results", "test_score", compact(np.zeros(0)), "the 0 epochs of test_score"),
+        (
+            "results",
+            "test_score",
+            b"n" + zlib.compress(bytes(7)),
+            "4 bytes for each epoch. Got 7 bytes",
+        ),
+        (
+            "results",
+            "test_score",
+            b"n" + zlib.compress(bytes(40_000_004)),
+            "more than 10,000,000 values",
+        ),
+        ("results", "test_score", b"x" + zlib.compress(bytes(20)), "order of its curves"),
+        ("results", "train_loss", compact(np.zeros(1)), "train_loss must .* the 5 epochs"),
+        ("results", "validation_score", compact(np.zeros(2)), r"Got 2 values\)"),
+        (
+            "results",
+            "train_loss",
+            compact(np.full(5, np.nan)),
+            "train_loss must be finite. Got nan in epoch 1",
+        ),
         ("results", "test_score", "text", "it must have a bytes where it has a str"),
         ("results", "seconds", b"abc", "it must have a float where it has a bytes"),
         ("attempts", "error", b"\xff", "it must have a str where it has a bytes"),

@@ -1,4 +1,4 @@
-"""`clipgnn experiment`: run, status, report, resume, repair."""
+"""`clipgnn experiment`: run, status, report, resume, merge, repair."""
 
 import shlex
 import signal
@@ -20,10 +20,11 @@ from clipgnn.commands.progress import ProgressDisplay
 from clipgnn.commands.status import show_status
 from clipgnn.commands.table_output import format_of, write_table
 from clipgnn.commands.terminal import terminal
-from clipgnn.errors import InvalidParameterError, StoreError, one_line
+from clipgnn.errors import InvalidParameterError, StoreError, counted, one_line
 from clipgnn.experiments import data, work
 from clipgnn.experiments.executors import make_executor
 from clipgnn.experiments.experiment import Experiment, Overrides
+from clipgnn.experiments.merge import merge as merge_stores
 from clipgnn.experiments.options import RunOptions
 from clipgnn.experiments.plans import stored_experiment, with_stored_data
 from clipgnn.experiments.protocol import check_protocol
@@ -34,7 +35,7 @@ from clipgnn.experiments.store import Store
 from clipgnn.parameters import Value
 
 app = typer.Typer(
-    help="Run experiments, print their progress and tables, repair their stores.",
+    help="Run experiments, print their progress and tables, join and repair their stores.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
@@ -174,6 +175,33 @@ def report(
         else:
             experiment = with_stored_data(read_experiment(find_experiment(experiment_name)), opened)
         write_table(overrides(experiment), opened, protocol or experiment.protocol, chosen, output)
+
+
+@app.command()
+def merge(
+    target: Annotated[Path, typer.Argument(help="Store to copy to; created if it is missing.")],
+    sources: Annotated[list[Path], typer.Argument(help="Stores to copy.")],
+    repository: Annotated[
+        Path,
+        typer.Option(help="Git repository of clipgnn, in which the source of results is found."),
+    ] = Path(),
+    any_source: Annotated[
+        bool, typer.Option("--any-source", help="Copy results of uncommitted source too.")
+    ] = False,
+) -> None:
+    """Copy the results of stores, such as those of several machines, to one store.
+
+    Only results of committed source are copied: the hash of the source that they were computed with
+    must be that of a commit.
+
+    Example: clipgnn experiment merge results/table1.sqlite runs/mutag.sqlite runs/ptc.sqlite
+    """
+    console = terminal()
+    for source in sources:
+        own = merge_stores(target, source, None if any_source else repository)
+        known = f", {own.known} known before" if own.known else ""
+        other = f" ({own.different} with other curves, not copied)" if own.different else ""
+        console.print(one_line(f"{source}: {counted(own.results, 'new result')}{known}{other}."))
 
 
 @app.command()

@@ -19,7 +19,7 @@ from clipgnn.experiments.lock_holders import lock_holders
 APPLICATION = 0x434C4950
 """SQLite application ID of stores: "CLIP" in ASCII."""
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 
 BUSY_SECONDS = 0.1
 """Seconds that SQLite itself waits for a lock; Python handles Ctrl-C between two waits."""
@@ -72,7 +72,7 @@ CREATE TABLE environments (
 );
 CREATE TABLE results (
     trial TEXT PRIMARY KEY REFERENCES trials,
-    train_loss BLOB NOT NULL,         -- curves: a little-endian float64 for each epoch
+    train_loss BLOB NOT NULL,         -- curves: compressed float32, see compact.py
     test_score BLOB NOT NULL,
     validation_score BLOB NOT NULL,
     seconds REAL NOT NULL,

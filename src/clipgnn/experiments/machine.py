@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from functools import cache
 from hashlib import sha256
 from importlib.metadata import distributions
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from clipgnn import __version__
 
@@ -56,10 +56,17 @@ def available_cores() -> int:
 @cache
 def source_hash() -> str:
     """Return a hash of the package's Python files, which identifies uncommitted code too."""
-    digest = sha256()
     root = Path(__file__).parents[1]
-    for path in sorted(root.rglob("*.py")):
-        digest.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes())
+    return hash_of_files(
+        {path.relative_to(root).as_posix(): path.read_bytes() for path in root.rglob("*.py")}
+    )
+
+
+def hash_of_files(contents: Mapping[str, bytes]) -> str:
+    """Return a hash of the names and contents of files."""
+    digest = sha256()
+    for path in sorted(contents, key=lambda own: PurePosixPath(own).parts):
+        digest.update(path.encode() + b"\0" + contents[path])
     return digest.hexdigest()[:12]
 
 

@@ -4,11 +4,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from clipgnn.curves import Curves
 from clipgnn.errors import DamagedStoreError, InvalidParameterError, StoreError
 from clipgnn.experiments.checksums import checksum, json_object
+from clipgnn.experiments.compact import compact, expanded
 from clipgnn.experiments.database import Database
 from clipgnn.experiments.trial import Trial, identity_of
 
@@ -93,12 +92,12 @@ def verified(
 
 
 def stored_curves(curves: Curves) -> tuple[bytes, bytes, bytes]:
-    """Return curves as they are stored: a little-endian float64 for each epoch."""
-    loss, test, validation = (
-        values.astype("<f8").tobytes()
-        for values in (curves.train_loss, curves.test_score, curves.validation_score)
+    """Return loss, test scores and validation scores as they are stored."""
+    return (
+        compact(curves.train_loss),
+        compact(curves.test_score),
+        compact(curves.validation_score),
     )
-    return loss, test, validation
 
 
 def read_curves(
@@ -108,9 +107,10 @@ def read_curves(
 
     Raises:
         InvalidParameterError: if they are not valid curves.
+        StoreError: if they cannot be read.
     """
     stored = (train_loss, test_score, validation_score)
-    return Curves(*(np.frombuffer(blob, dtype="<f8") for blob in stored), metric=metric)
+    return Curves(*(expanded(blob) for blob in stored), metric=metric)
 
 
 def damages(database: Database) -> list[Damage]:
@@ -195,13 +195,10 @@ def _check_result(values: Sequence[Any]) -> None:
     _check_types((loss, test, validation), bytes)
     _check_types(seconds, float)
     _check_types((environment,), int)
-    if any(len(blob) % 8 for blob in (loss, test, validation)) or not test:
-        raise StoreError(
-            "its curves must have 8 bytes for each epoch. Got "
-            f"{len(loss)}, {len(test)} and {len(validation)} bytes"
-        )
     try:
-        read_curves(loss, test, validation)
+        curves = read_curves(loss, test, validation)
+        if not curves.epochs:
+            raise StoreError("its curves have no epochs")
     except InvalidParameterError as error:
         raise StoreError(f"its curves are invalid ({str(error).rstrip('.')})") from error
 
