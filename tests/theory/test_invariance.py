@@ -240,7 +240,7 @@ def test_sampled_outputs_average_to_the_expectation() -> None:
 
 
 def test_one_coloring_is_all_of_them_where_all_attributes_differ() -> None:
-    """The step of Theorem 5's proof from infinity-CLIP to 1-CLIP: colors as attributes."""
+    """The step of Theorem 4's proof from infinity-CLIP to 1-CLIP: colors as attributes."""
     path = graph_of([0, 1, 2], [(0, 1), (1, 2)])
     assert len(path.colorings) == 1
     one = model_with(1)(path.x, path.edge_index)

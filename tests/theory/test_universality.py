@@ -1,4 +1,4 @@
-"""Theorem 4: infinity-CLIP with one iteration tells all graphs apart; 0-CLIP is bound by 1-WL."""
+"""Theorem 3: infinity-CLIP with one iteration tells all graphs apart; 0-CLIP is bound by 1-WL."""
 
 import copy
 import itertools
