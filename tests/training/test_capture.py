@@ -1,5 +1,6 @@
 """Preparation of recordings on a GPU; the recordings themselves are in test_gpu.py."""
 
+from contextlib import nullcontext
 from types import SimpleNamespace
 from typing import Any
 
@@ -71,6 +72,24 @@ def test_unused_memory_is_released_if_it_is_a_large_share(
     monkeypatch.setattr(torch.cuda, "empty_cache", lambda: calls.append(1))
     capture._release_unused(torch.device("cuda"))
     assert len(calls) == released
+
+
+@pytest.mark.needs("triton")
+def test_losses_do_not_get_outputs_that_were_not_computed(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Kernels are only described in this pass."""
+    monkeypatch.setattr("clipgnn.ops.kernels.compilation.compiling", nullcontext)
+
+    def refuse(*given: Any) -> Any:
+        pytest.fail("called with any numbers")
+
+    own: Any = engine
+    own.loss_function = own.metric = refuse
+    capture._compile_kernels(engine)
+    assert (own.loss_function, own.metric) == (refuse, refuse)
+    assert engine.step_number == 0
+    assert engine.network.training
 
 
 def _refuse(error: Exception) -> Any:

@@ -6,7 +6,7 @@ not depend on the device or on the other members.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -91,7 +91,8 @@ class Engine:
         self.device = device
         self.network = network.to(device)
         network.check_channels(graphs)
-        self.loss_function = Loss(recipe, graphs, [split.train for split in splits])
+        loss = Loss(recipe, graphs, [split.train for split in splits])
+        self.loss_function: Callable[[Tensor, Tensor, Tensor], BatchLoss] = loss
         self.metric = METRIC_FUNCTIONS[recipe.score]
         groups = network.scheme.groups(graphs.x, graphs.global_edge_index, graphs.graph_of_node)
         partition = Partition.of(groups, graphs.graph_of_node, len(graphs))
@@ -100,7 +101,7 @@ class Engine:
             network.check_num_colors(network.scheme.num_colors(graphs, partition))
         self.assembler = Assembler(graphs, partition.local_groups, network.prepare(graphs))
         self.mean_nodes = graphs.x.shape[0] / len(graphs)
-        targets = self.loss_function.targets
+        targets = loss.targets
         self.y = torch.cat([targets, targets[:1]])  # with an additional row for padding
         self.seeds = torch.tensor([_as_signed(seed) for seed in seeds], device=device)
         self.train_graphs = self._padded([split.train for split in splits])

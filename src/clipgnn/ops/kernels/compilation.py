@@ -11,6 +11,7 @@ import hashlib
 import json
 import multiprocessing
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -22,13 +23,16 @@ from pathlib import Path
 import torch
 import triton
 from triton.backends.compiler import GPUTarget
-from triton.backends.nvidia.driver import CudaDriver
+from triton.backends.driver import DriverBase
 from triton.runtime import driver
 
 from clipgnn.ops.kernels.kernel import collecting, compile_described, kernel_of
 
 WORTH_PROCESSES = 3
 """Smallest number of kernels that compile in processes sooner than one after the other."""
+
+MAX_SECONDS = 300
+"""Seconds after which kernels are compiled one after the other instead."""
 
 
 @contextmanager
@@ -90,6 +94,7 @@ class _Compiler:
                     stdout=subprocess.DEVNULL,
                     stderr=subprocess.DEVNULL,
                     text=True,
+                    start_new_session=True,  # so that `stop` reaches the processes it divides into
                 )
             )
         return None
@@ -97,13 +102,20 @@ class _Compiler:
     def compile(self, descriptions: list[str]) -> None:
         """Compile kernels and end the process."""
         target = json.dumps(astuple(driver.active.get_current_target()))
-        with suppress(OSError):
-            self._process.communicate("\n".join([target, *descriptions]))
+        try:
+            self._process.communicate("\n".join([target, *descriptions]), timeout=MAX_SECONDS)
+        except (OSError, subprocess.TimeoutExpired):
+            self.stop()
+        except BaseException:
+            self.stop()
+            raise
 
     def stop(self) -> None:
-        """End the process."""
-        self._process.kill()
-        self._process.communicate()
+        """Kill the process and those that it has divided into."""
+        with suppress(OSError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        with suppress(OSError):
+            self._process.communicate()
 
 
 def _main() -> None:
@@ -119,8 +131,10 @@ def _main() -> None:
             pool.submit(compile_described, own)
 
 
-def _driver_for(target: GPUTarget) -> CudaDriver:
+def _driver_for(target: GPUTarget) -> DriverBase:
     """A driver that does not use the device."""
+    from triton.backends.nvidia.driver import CudaDriver  # not in every build of Triton
+
     own = CudaDriver()
     own.get_current_target = lambda: target
     own.get_current_device = lambda: 0
