@@ -130,10 +130,19 @@ class Case:
         buffers = {n: own for n, own in network.named_buffers() if own.is_floating_point()}
         return {"outputs": torch.where(mask, outputs.detach(), 0)}, grads, buffers
 
-    def compare(self, chosen: list[list[int]], *, training: bool = True, steps: int = 1) -> None:
+    def compare(
+        self,
+        chosen: list[list[int]],
+        *,
+        training: bool = True,
+        steps: int = 1,
+        other_sides: float = 0.0,
+    ) -> None:
         """Compare with float64; the layers in float32 show which rounding error to expect.
 
         The kernels add biases to the rows, and round more. On a GPU they use three TF32 products.
+        Rounding can move an activation to the other side of 0, and with it the gradients of ReLU:
+        they may differ by the share `other_sides` of the largest.
         """
         fused = self.run(chosen, fused=True, training=training, steps=steps)
         single = self.run(chosen, fused=False, training=training, steps=steps, dtype=torch.float32)
@@ -144,7 +153,8 @@ class Case:
                 expected_error = float((rounded[name].double() - own).abs().max())
                 error = float((found[name].double() - own).abs().max())
                 largest = float(own.abs().max())
-                assert error <= 30 * expected_error + 1e-6 * largest + 1e-7, (
+                share = other_sides if expected is exact[1] else 0.0
+                assert error <= 30 * expected_error + (1e-6 + share) * largest + 1e-7, (
                     name,
                     error,
                     largest,
@@ -204,7 +214,9 @@ def test_large_batches(num_graphs: int, num_colorings: int, hidden_channels: int
         num_colorings=num_colorings,
         num_layers=3,
     )
-    case.compare([list(range(num_graphs)), list(range(2, num_graphs + 2))])
+    batches = [list(range(num_graphs)), list(range(2, num_graphs + 2))]
+    # Of 3,520 rows in 32 channels, the activation nearest to 0 is 9e-8.
+    case.compare(batches, other_sides=0.01)
 
 
 @pytest.mark.parametrize("device", DEVICES)
