@@ -69,6 +69,8 @@ if is_installed("beartype"):
     from tests import annotation_checks
 
     annotation_checks.install("clipgnn")
+else:
+    collect_ignore = ["annotation_checks.py", "test_annotation_checks.py"]
 
 if "OMP_NUM_THREADS" not in os.environ:
     torch.set_num_threads(1)

@@ -7,11 +7,8 @@ import jaxtyping
 import pytest
 import torch
 from jaxtyping import Float, Int
-from torch import Tensor
-
-pytest.importorskip("beartype")
-
 from tests.annotation_checks import checked
+from torch import Tensor
 
 Rows = Float[Tensor, "rows channels"]
 

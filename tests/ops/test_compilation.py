@@ -1,34 +1,35 @@
 """Compilation of the Triton kernels in several processes."""
 
+import json
 import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 pytestmark = pytest.mark.needs("triton")
 
-KEYS = """
-import os
+KEYS_AND_DESCRIPTIONS = """
+import json, os, sys
 from importlib import import_module
+import torch
+from tests.nn.test_fused import Case, _graphs
+from clipgnn.ops.kernels.kernel import Kernel, collecting
 
 modules = ["adam", "attributes", "graphs", "head", "merge", "neighbors", "norm", "rows"]
 modules = [import_module(f"clipgnn.ops.kernels.{own}") for own in modules]
-kernel = import_module("clipgnn.ops.kernels.kernel")
-kernels = [own for module in modules for own in vars(module).values() if type(own) is kernel.Kernel]
-if os.fork():  # each process computes the keys for the first time
-    os.wait()
-else:
-    kernels.reverse()
-for own in kernels:
-    print(own.function.__name__, own.function.cache_key)
-"""
+kernels = [own for module in modules for own in vars(module).values() if type(own) is Kernel]
 
-DESCRIBE = """
-import torch
-from tests.nn.test_fused import Case, _graphs
-from clipgnn.ops.kernels.kernel import collecting
+def keys(kernels):
+    return {own.function.__name__: own.function.cache_key for own in kernels}
+
+if os.fork() == 0:  # each process computes the keys for the first time
+    print(json.dumps(keys(reversed(kernels))))
+    sys.exit()
+os.wait()
+print(json.dumps(keys(kernels)))
 
 torch.cuda.current_stream = lambda: "stream"
 for size in (5, 40):
@@ -36,7 +37,7 @@ for size in (5, 40):
     with collecting() as descriptions:
         case.run([[0, 1], [2, 1]], fused=True)
         case.run([[0, 1], [2, 1]], fused=True, training=False)
-    print("\\n".join(descriptions))
+    print(json.dumps(descriptions))
 """
 
 TRAIN = """
@@ -65,16 +66,22 @@ def _lines(program: str, *arguments: str, cache: Path) -> list[str]:
     return done.stdout.splitlines()
 
 
-def test_keys_do_not_depend_on_the_order_of_launches(tmp_path: Path) -> None:
-    keys = _lines(KEYS, cache=tmp_path)
-    first, second = keys[: len(keys) // 2], keys[len(keys) // 2 :]
-    assert len(first) > 15
-    assert first == second[::-1]
+@pytest.fixture(scope="module")
+def keys_and_descriptions(tmp_path_factory: pytest.TempPathFactory) -> list[Any]:
+    """Keys in two orders, and descriptions for two sizes, of a process without the interpreter."""
+    lines = _lines(KEYS_AND_DESCRIPTIONS, cache=tmp_path_factory.mktemp("cache"))
+    return [json.loads(line) for line in lines]
 
 
-def test_descriptions_do_not_depend_on_sizes(tmp_path: Path) -> None:
-    descriptions = _lines(DESCRIBE, cache=tmp_path)
-    small, large = descriptions[: len(descriptions) // 2], descriptions[len(descriptions) // 2 :]
+def test_keys_do_not_depend_on_the_order_of_launches(keys_and_descriptions: list[Any]) -> None:
+    backward, forward, _, _ = keys_and_descriptions
+    assert len(forward) > 15
+    assert forward == backward
+    assert list(forward) == list(reversed(backward))
+
+
+def test_descriptions_do_not_depend_on_sizes(keys_and_descriptions: list[Any]) -> None:
+    _, _, small, large = keys_and_descriptions
     assert len(set(small)) > 25
     assert small == large
 
