@@ -38,7 +38,7 @@ def run_checks(marked: str) -> int:
 
 def test_compile_and_export() -> None:
     """One process for all of them: to start one takes longer than most."""
-    assert run_checks("not slow") == 10 + HAS_COMPILER
+    assert run_checks("not slow") == 9 + HAS_COMPILER
 
 
 @pytest.mark.slow
