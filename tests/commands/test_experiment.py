@@ -27,9 +27,7 @@ def call(tmp_path, monkeypatch, capsys):
     """Runs a command in a folder of its own: status, standard output, error output."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "160")
-    monkeypatch.setattr(
-        "clipgnn.experiments.work.run_trials", lambda trials, device, deterministic: fake(trials)
-    )
+    monkeypatch.setattr("clipgnn.experiments.work.run_trials", lambda trials, **_: fake(trials))
     monkeypatch.setattr(data, "fingerprint_of", fake_fingerprint)
     Path("experiments").mkdir()
     Path("experiments/small.toml").write_text(SMALL)
@@ -121,9 +119,7 @@ def test_replaced_data_are_measured_again(call, monkeypatch):
     # what was finished on the old data is still what is shown
     assert "16 of 16 trials finished" in call("status", "small")[1]
     assert "Trials: 16 of 16 finished" in call("report", "small")[1]
-    monkeypatch.setattr(
-        "clipgnn.experiments.work.run_trials", lambda trials, device, deterministic: 1 / 0
-    )
+    monkeypatch.setattr("clipgnn.experiments.work.run_trials", lambda trials, **_: 1 / 0)
     status, text, messages = call(*csl)
     assert status == 1
     assert (
@@ -206,7 +202,7 @@ def test_a_trial_that_fails(call, monkeypatch):
     bad = small_experiment().trials()[7]
     monkeypatch.setattr(
         "clipgnn.experiments.work.run_trials",
-        lambda trials, device, deterministic: failing(trials, bad=bad.identity),
+        lambda trials, **_: failing(trials, bad=bad.identity),
     )
     status, table, messages = call(*RUN)
     assert status == 1
@@ -223,9 +219,7 @@ def test_a_trial_that_fails(call, monkeypatch):
 def test_a_trial_that_diverges(call, monkeypatch):
     bad = small_experiment().trials()[7]
     work = partial(diverging, bad={bad.identity})
-    monkeypatch.setattr(
-        "clipgnn.experiments.work.run_trials", lambda trials, device, deterministic: work(trials)
-    )
+    monkeypatch.setattr("clipgnn.experiments.work.run_trials", lambda trials, **_: work(trials))
     status, table, messages = call(*RUN)
     assert status == 0
     assert "small: 47 of 48 trials, 1 diverged" in messages
@@ -242,9 +236,7 @@ def test_a_trial_that_diverges(call, monkeypatch):
     assert "15 of 16, 1 diverged" in text
     assert f"1 × {REASON}" in text
     # it is not trained again, unless that is asked for
-    monkeypatch.setattr(
-        "clipgnn.experiments.work.run_trials", lambda trials, device, deterministic: fake(trials)
-    )
+    monkeypatch.setattr("clipgnn.experiments.work.run_trials", lambda trials, **_: fake(trials))
     status, _, messages = call("resume", "small", "--executor", "in-process")
     assert (status, "1 of 48 trials diverged" in messages) == (0, True)
     status, table, messages = call("resume", "small", "--executor", "in-process", "--retry-failed")
@@ -255,7 +247,7 @@ def test_a_trial_that_diverges(call, monkeypatch):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("run", "smal"), "no experiment 'smal'. Use one of small, smoke, table1"),
+        (("run", "smal"), "no experiment 'smal'. Use one of csl-10-folds, csl-5-folds, small"),
         (("run", "nowhere/x.toml"), "no experiment file nowhere/x.toml"),
         ((*RUN, "--models", "17-CLIP"), "--models '17-CLIP' is not in small"),
         ((*RUN, "--datasets", "cls"), "Did you mean 'csl'?"),
@@ -373,7 +365,7 @@ def test_messages_are_not_broken_into_lines(call, monkeypatch, work):
     bad = small_experiment().trials()[7].identity
     monkeypatch.setattr(
         "clipgnn.experiments.work.run_trials",
-        lambda trials, device, deterministic: work(trials, bad=bad),
+        lambda trials, **_: work(trials, bad=bad),
     )
     _, _, messages = call(*RUN, "--datasets", "connectivity")
     starts = ("small: ", "failed: clip on", "1 of 32 trials ")

@@ -19,7 +19,10 @@ from clipgnn.experiments.lock_holders import lock_holders
 APPLICATION = 0x434C4950
 """SQLite application ID of stores: "CLIP" in ASCII."""
 
-SCHEMA_VERSION = 4
+SCHEMA_VERSION = 5
+
+PAGE_BYTES = 16384
+"""Size of a page of the file. A result takes about 2 kB, so that smaller pages waste a fifth."""
 
 BUSY_SECONDS = 0.1
 """Seconds that SQLite itself waits for a lock; Python handles Ctrl-C between two waits."""
@@ -75,6 +78,7 @@ CREATE TABLE results (
     train_loss BLOB NOT NULL,         -- curves: compressed float32, see compact.py
     test_score BLOB NOT NULL,
     validation_score BLOB NOT NULL,
+    fresh_score BLOB NOT NULL,
     seconds REAL NOT NULL,
     epoch_seconds REAL NOT NULL,
     compile_seconds REAL NOT NULL,
@@ -246,6 +250,7 @@ class Database:
         with self.errors():
             self._execute("PRAGMA synchronous = FULL")
             self._execute("PRAGMA foreign_keys = ON")
+            self._execute(f"PRAGMA page_size = {PAGE_BYTES}")  # of a file without tables
         if create and not self.read("SELECT name FROM sqlite_schema"):
             with self.transaction():  # another process may have created the tables meanwhile
                 if not self.read("SELECT name FROM sqlite_schema"):

@@ -11,7 +11,7 @@ from pathlib import Path
 from time import time
 from types import TracebackType
 
-from clipgnn.curves import Curves
+from clipgnn.curves import CURVES, Curves
 from clipgnn.experiments.artifacts import has_artifacts, write_artifacts
 from clipgnn.experiments.attempts import AMONG, Failure, now, record_attempt, unsuccessful
 from clipgnn.experiments.checksums import json_object
@@ -130,7 +130,7 @@ class Store:
                 next_number(self._database, "plans"),
                 name,
                 json.dumps(content),  # keys keep their order, which resolves ties
-                json.dumps({trial.dataset: trial.data for trial in trials}),
+                json.dumps({k: v for trial in trials for k, v in trial.fingerprints.items()}),
                 command,
                 began,
             )
@@ -302,9 +302,10 @@ class Store:
             for identity, content in verified(self._database, "trials")
         }
         results = {}
-        for trial, loss, test, validation, *rest in verified(self._database, "results"):
-            curves = read_curves(loss, test, validation, metric_of(recipes.get(trial, {})))
-            results[trial] = StoredResult(curves, *rest)
+        for trial, *values in verified(self._database, "results"):
+            stored, others = values[: len(CURVES)], values[len(CURVES) :]
+            curves = read_curves(stored, metric_of(recipes.get(trial, {})))
+            results[trial] = StoredResult(curves, *others)
         return results
 
     def failures(self) -> dict[str, Failure]:
