@@ -373,7 +373,7 @@ def test_messages_are_not_broken_into_lines(call, monkeypatch, work):
 
 
 def test_the_message_of_a_stopped_run_is_one_line(call, monkeypatch):
-    def stop(trials, device, deterministic):
+    def stop(trials, **_):
         raise KeyboardInterrupt
 
     monkeypatch.setenv("COLUMNS", "40")

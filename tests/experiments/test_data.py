@@ -140,5 +140,8 @@ def test_groups_of_graphs():
     assert load(trial_on("connectivity", groups="pairs")).groups.tolist() == (
         torch.arange(500).repeat_interleave(2).tolist()
     )
-    groups = load(trial_on("csl", groups="isomorphic")).groups
-    assert groups.tolist() == torch.arange(10).repeat_interleave(15).tolist()
+
+
+def test_groups_of_isomorphic_graphs(data):
+    write_paths(data / "OWN", graphs=4)
+    assert load(trial_on("tu:OWN", groups="isomorphic")).groups.tolist() == [0, 1, 0, 1]

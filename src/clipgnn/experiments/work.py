@@ -129,7 +129,7 @@ def _train(
 
     first = trials[0]
     model = MODELS[first.model]
-    splits = [_split(trial, loaded) for trial in trials]
+    splits = _splits(trials, loaded)
     trained = train(
         loaded.graphs,
         _spec(first),
@@ -154,7 +154,7 @@ def _fit(loaded: Loaded, trials: Sequence[Trial]) -> list[_Outcome]:
     """Fit the kernels of trials of one configuration."""
     from clipgnn.training import fit_kernel
 
-    splits = [_split(trial, loaded) for trial in trials]
+    splits = _splits(trials, loaded)
     return [_Outcome(history) for history in fit_kernel(loaded.graphs, _spec(trials[0]), splits)]
 
 
@@ -178,16 +178,20 @@ def _predictions(trained: Any, split: Any) -> Predictions:
     )
 
 
-def _split(trial: Trial, loaded: Loaded) -> Any:
-    """Return the `Split` of a trial; folds follow the GIN protocol with seed 0."""
+def _splits(trials: Sequence[Trial], loaded: Loaded) -> list[Any]:
+    """Return the `Split` of each trial; folds follow the GIN protocol with seed 0."""
     from clipgnn.datasets.folds import hold_out, stratified_folds
     from clipgnn.training import Split
 
     y = loaded.graphs.targets[: loaded.num_graphs]
-    train, test = stratified_folds(y, trial.num_folds, seed=0, groups=loaded.groups)[trial.fold]
-    validation: Any = ()
-    if trial.split == "nested":
-        seed = seed_from("validation", trial.dataset, trial.num_folds, trial.fold, bits=31)
-        train, validation = hold_out(train, y, VALIDATION_SHARE, seed, loaded.groups)
+    folds = stratified_folds(y, trials[0].num_folds, seed=0, groups=loaded.groups)
     fresh = range(loaded.num_graphs, len(loaded.graphs))
-    return Split(train=train, test=test, validation=validation, fresh=fresh)
+    splits = []
+    for trial in trials:
+        train, test = folds[trial.fold]
+        validation: Any = ()
+        if trial.split == "nested":
+            seed = seed_from("validation", trial.dataset, trial.num_folds, trial.fold, bits=31)
+            train, validation = hold_out(train, y, VALIDATION_SHARE, seed, loaded.groups)
+        splits.append(Split(train=train, test=test, validation=validation, fresh=fresh))
+    return splits
