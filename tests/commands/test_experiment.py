@@ -202,6 +202,21 @@ def test_fair(call):
     assert 'Protocol "gin"' in text
 
 
+def test_last_uses_the_trials_of_gin(call, monkeypatch):
+    assert call(*RUN)[0] == 0
+    status, text, _ = call("report", "small", "--protocol", "last", "--format", "markdown")
+    assert status == 0
+    assert 'Protocol "last": score of the last epoch' in text
+    assert "INCOMPLETE" not in text
+    chosen = text.partition("## Chosen")[2].partition("## Provenance")[0]
+    assert chosen.count(": epoch 5; ") == 4, "of five epochs"
+    # Nothing is left to train.
+    monkeypatch.setattr("clipgnn.experiments.work.run_trials", lambda *_, **__: 1 / 0)
+    status, text, _ = call(*RUN, "--protocol", "last")
+    assert status == 0
+    assert 'Protocol "last"' in text
+
+
 def test_a_trial_that_fails(call, monkeypatch):
     bad = small_experiment().trials()[7]
     monkeypatch.setattr(
@@ -262,7 +277,7 @@ def test_a_trial_that_diverges(call, monkeypatch):
         ((*RUN, "--folds", "9"), "--folds must be from 1 to 4"),
         ((*RUN, "--where", "num_layers"), "--where must have the form num_layers=3,5"),
         ((*RUN, "--where", "num_layers=7"), "--where num_layers must be one of 1, 2. Got 7"),
-        ((*RUN, "--protocol", "fare"), "--protocol must be one of gin, fair. Got 'fare'"),
+        ((*RUN, "--protocol", "fare"), "--protocol must be one of gin, fair, last. Got 'fare'"),
         ((*RUN, "--output", "table.doc"), "--output must end in .txt, .md, .csv, .tex"),
         ((*RUN, "--output", "nowhere/table.md"), "Create its folder first"),
         (("run", "small", "--device", "cude"), "--device must be auto, cpu, cuda or cuda:NUMBER"),
@@ -324,7 +339,7 @@ def test_a_report_of_the_wrong_protocol(call):
     assert call(*RUN)[0] == 0
     status, _, errors = call("report", "small", "--protocol", "fair")
     assert status == 2
-    assert '--protocol must be "gin" for trials without validation graphs' in errors
+    assert '--protocol must be "gin" or "last" for trials without validation graphs' in errors
 
 
 def test_repair(call):

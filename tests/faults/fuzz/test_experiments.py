@@ -149,7 +149,7 @@ def contents(draw: st.DrawFn) -> dict[str, Any]:
         "folds": draw(st.integers(2, 4)),
         "seeds": draw(st.sampled_from([0, [0], [0, 1]])),
         "title": draw(st.sampled_from(TEXTS)),
-        "protocol": draw(st.sampled_from(["gin", "fair"])),
+        "protocol": draw(st.sampled_from(["gin", "fair", "last"])),
     }
     if draw(st.booleans()):
         content["only"] = {datasets[0]: draw(_some_axes({*content["grid"]}))}
