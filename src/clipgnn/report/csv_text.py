@@ -4,6 +4,7 @@ import csv
 from io import StringIO
 
 from clipgnn.errors import one_line
+from clipgnn.experiments.protocol import Measurement
 from clipgnn.report.layout import choice_text, divergence_text
 from clipgnn.report.table import Column, Entry, Table
 
@@ -17,10 +18,14 @@ FIELDS = (
     "folds_expected",
     "mean",
     "std",
+    "over",
     "max",
     "min",
     "best",
     "not_significantly_different",
+    "paired_p",
+    "paired_p_holm",
+    "paired_different",
     "folds",
     "chosen",
     "diverged",
@@ -28,32 +33,36 @@ FIELDS = (
     "paper_std",
     "paper_max",
     "paper_min",
+    "provenance",
 )
 """Names of the columns. Measured scores are fractions from 0 to 1, the paper's are percentages."""
 
 
 def render_csv(table: Table) -> str:
-    """Render the table as CSV, one line per measured cell; provenance is in comment lines.
+    """Render the table as CSV, one line per measured cell; the first one has the provenance.
+
+    There are no comment lines, so that `pandas.read_csv` reads the file without options.
 
     A name that starts with =, +, -, @ or # is prefixed with an apostrophe. Otherwise spreadsheets
     would read it as a formula, and readers that skip comments would skip the line.
     """
     text = StringIO()
-    text.writelines(f"# {one_line(line)}\n" for line in table.provenance)
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(FIELDS)
+    provenance = one_line(" | ".join(table.provenance))
     for row in table.rows:
         for entry, column in zip(row.entries, table.columns, strict=True):
             if entry.measurement is not None:
-                writer.writerow(_values(row.name, entry, column))
+                values = _values(row.name, entry, entry.measurement, column, table.over)
+                writer.writerow([*values, provenance])
+                provenance = ""
     return text.getvalue()
 
 
-def _values(row: str, entry: Entry, column: Column) -> list[object]:
-    own, paper = entry.measurement, entry.published
-    if own is None:
-        return []
-    numbers = [own.mean, own.std, own.highest, own.lowest] if own.values else [""] * 4
+def _values(row: str, entry: Entry, own: Measurement, column: Column, over: str) -> list[object]:
+    paper, paired = entry.published, entry.paired
+    spread = [own.mean, own.std] if own.values else [None] * 2
+    extremes = [own.highest, own.lowest] if own.values else [None] * 2
     return [
         _safe_name(row),
         _safe_name(column.dataset),
@@ -62,9 +71,13 @@ def _values(row: str, entry: Entry, column: Column) -> list[object]:
         own.finished,
         own.num_diverged,
         own.expected,
-        *numbers,
+        *spread,
+        over,
+        *extremes,
         entry.best,
         entry.near_best,
+        *([paired.p_value, paired.holm] if paired else [None] * 2),
+        entry.differs,
         " ".join(f"{fold}:{value!r}" for fold, value in own.values.items()),
         " | ".join(choice_text(own.choices)),
         one_line(" | ".join(divergence_text(own.diverged))),

@@ -20,6 +20,7 @@ class Field:
     text: str
     bold: bool = False
     star: bool = False
+    dagger: bool = False
 
 
 @dataclass(frozen=True)
@@ -120,7 +121,7 @@ def _ours(entry: Entry, column: Column) -> list[Field]:
         if measurement.diverged:
             count += f" ({measurement.num_diverged} diverged)"
         text = f"{count}, {text} so far" if text else count
-    fields = [Field(text, bold=entry.near_best, star=entry.best)]
+    fields = [Field(text, bold=entry.near_best, star=entry.best, dagger=entry.differs)]
     if column.extremes and measurement.values:
         fields += [
             Field(number(measurement.highest, column)),

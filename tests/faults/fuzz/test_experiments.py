@@ -249,9 +249,7 @@ def _check_tables(spec: Experiment) -> None:
         text.encode("utf-8")
     console = Console(file=StringIO(), width=120)
     console.print(terminal_table(table))
-    text = render_csv(table)
-    lines = [line for line in text.splitlines(keepends=True) if not line.startswith("#")]
-    rows = list(csv.DictReader(lines))
+    rows = list(csv.DictReader(StringIO(render_csv(table), newline="")))
     assert len({row["model"] for row in rows}) == len(spec.rows)
 
 
