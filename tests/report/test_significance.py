@@ -103,6 +103,18 @@ def test_differences_that_never_vary():
         assert paired_p_value([0.1, 0.5, 0.7], [0.1, 0.5, 0.7], 0.1) == 1.0
         assert paired_p_value([0.1, 0.5, 0.7], [0.2, 0.6, 0.8], 0.1) == 0.0
         assert paired_p_value([0.4, 0.6], [0.6, 0.4], 1.0) == 1.0, "of equal means"
+        assert paired_p_value([0.0, 0.0], [0.0, 0.0], 1.0) == p_value([0.0] * 2, [0.0] * 2) == 1.0
+
+
+def test_rounding_is_no_difference():
+    """Stores keep single precision, in which the mean over two seeds of a fold rounds."""
+    exact = np.array([0.7, 0.8, 0.9, 0.6])
+    rounded = exact.astype(np.float32).astype(np.float64)
+    assert (rounded != exact).all()
+    for scale in (1e-9, 1.0, 1e9):  # also for errors in any unit
+        first, second = (exact * scale).tolist(), (rounded * scale).tolist()
+        assert paired_p_value(first, second, 0.1) == 1.0
+        assert paired_p_value([0.5 * scale] * 4, first, 0.1) < 0.2
 
 
 def _holm_by_hand(p_values):

@@ -4,6 +4,7 @@ import csv
 from dataclasses import replace
 from io import StringIO
 
+import numpy as np
 import pytest
 from rich.console import Console
 from tests.experiments.fake_training import small_experiment
@@ -34,6 +35,9 @@ def test_the_best_has_an_asterisk_and_its_peers_are_bold():
 def test_equal_means_are_both_best():
     both = table({("0-CLIP", "csl"): measured(0.1, 0.1), ("16-CLIP", "csl"): measured(0.1, 0.1)})
     assert [row.entries[1].best for row in both.rows] == [True, True]
+    rounded = [float(np.float32(0.7)), float(np.float32(0.2))]
+    both = table({("0-CLIP", "csl"): measured(0.7, 0.2), ("16-CLIP", "csl"): measured(*rounded)})
+    assert [row.entries[1].best for row in both.rows] == [True, True], "in single precision"
 
 
 def test_what_differs_by_the_paired_test_has_a_dagger():

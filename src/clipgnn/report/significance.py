@@ -8,8 +8,8 @@ import numpy as np
 LEVEL = 0.1
 """Significance level of the paper, used for all tests."""
 
-_ROUNDING = 1e-12
-"""Differences and standard deviations below this are rounding errors."""
+_ROUNDING = 1e-6
+"""Largest relative rounding error of scores, which stores keep in single precision."""
 
 
 @dataclass(frozen=True)
@@ -47,8 +47,9 @@ def p_value(first: Sequence[float], second: Sequence[float]) -> float:
 
     a, b = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
     spread_a, spread_b = float(np.std(a, ddof=1)), float(np.std(b, ddof=1))
-    if max(spread_a, spread_b) < _ROUNDING:
-        return _without_variance(a.mean() - b.mean())
+    rounding = rounding_error(*first, *second)
+    if max(spread_a, spread_b) <= rounding:
+        return _without_variance(a.mean() - b.mean(), rounding)
     test = stats.ttest_ind_from_stats(
         a.mean(), spread_a, len(a), b.mean(), spread_b, len(b), equal_var=False
     )
@@ -82,11 +83,11 @@ def paired_p_value(first: Sequence[float], second: Sequence[float], test_to_trai
     """
     from scipy import stats
 
-    differences = np.asarray(first, dtype=np.float64) - np.asarray(second, dtype=np.float64)
-    mean, spread = float(differences.mean()), float(differences.std(ddof=1))
-    if spread < _ROUNDING:
-        return _without_variance(mean)
-    n = len(differences)
+    a, b = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
+    n, mean, spread = len(a), float(np.mean(a - b)), float(np.std(a - b, ddof=1))
+    rounding = rounding_error(*first, *second)
+    if spread <= rounding:
+        return _without_variance(mean, rounding)
     statistic = abs(mean) / (spread * np.sqrt(1 / n + test_to_train))
     return float(2 * stats.t.sf(statistic, n - 1))
 
@@ -132,6 +133,11 @@ def compare(
     ]
 
 
-def _without_variance(difference: float) -> float:
+def rounding_error(*scores: float) -> float:
+    """Return the largest difference between scores that can be a rounding error."""
+    return _ROUNDING * max(abs(score) for score in scores)
+
+
+def _without_variance(difference: float, rounding: float) -> float:
     """Return the limit of the p-value for a variance of 0, by which a test would divide."""
-    return 1.0 if abs(difference) < _ROUNDING else 0.0
+    return 1.0 if abs(difference) <= rounding else 0.0

@@ -9,7 +9,7 @@ from clipgnn.experiments.experiment import Experiment
 from clipgnn.experiments.protocol import EXPLANATIONS, Measurement
 from clipgnn.parameters import METRICS
 from clipgnn.report.published import Published, published
-from clipgnn.report.significance import LEVEL, Comparison, compare, differs
+from clipgnn.report.significance import LEVEL, Comparison, compare, differs, rounding_error
 
 
 @dataclass(frozen=True)
@@ -187,7 +187,7 @@ def _marked(entries: Sequence[Entry], maximize: bool, test_to_train: float) -> l
     first = (max if maximize else min)(whole, key=lambda row: whole[row].mean)
     best = whole[first]
     for row, own in whole.items():
-        equal = abs(own.mean - best.mean) < 1e-9
+        equal = abs(own.mean - best.mean) <= rounding_error(own.mean, best.mean)
         near_best = equal or not differs(list(own.values.values()), list(best.values.values()))
         marked[row] = replace(entries[row], best=equal, near_best=near_best)
     others = [row for row in whole if row != first]
