@@ -36,7 +36,7 @@ suite test-oldest docs wheel-test slow: export OMP_NUM_THREADS := $(or $(OMP_NUM
 
 test: lint suite
 
-# The tests without the linters. CLIPGNN_TEST_WITHOUT=igraph,grakel,ray blocks optional packages.
+# The tests without the linters. CLIPGNN_TEST_WITHOUT=igraph,grakel,pandas,ray blocks optional packages.
 suite: $(READY)
 	$(BIN)/python -m pytest $(PYTEST_FLAGS)
 
@@ -107,7 +107,7 @@ $(READY): pyproject.toml constraints.txt requirements-dev.txt
 
 $(OLDEST)/.ready: pyproject.toml constraints-oldest.txt
 	$(or $(PYTHON),python3.11) -m venv --clear $(OLDEST)
-	$(OLDEST)/bin/python -m pip install --quiet --constraint constraints-oldest.txt --editable '.[baselines,ray,test]'
+	$(OLDEST)/bin/python -m pip install --quiet --constraint constraints-oldest.txt --editable '.[baselines,pandas,ray,test]'
 	@touch $@
 
 clean:

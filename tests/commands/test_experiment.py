@@ -76,7 +76,7 @@ def test_run_status_report_resume(call):
 
 @pytest.mark.parametrize(
     ("ending", "name", "begin"),
-    [(".md", "markdown", "# A small table"), (".csv", "csv", "# Comm"), (".tex", "latex", "% Com")],
+    [(".md", "markdown", "# A small table"), (".csv", "csv", "model,dataset,"), (".tex", "latex", "% Com")],
 )
 def test_formats(call, ending, name, begin):
     status, text, _ = call(*RUN, "--format", name)
@@ -198,6 +198,21 @@ def test_fair(call):
     assert 'Protocol "gin"' in text
 
 
+def test_last_uses_the_trials_of_gin(call, monkeypatch):
+    assert call(*RUN)[0] == 0
+    status, text, _ = call("report", "small", "--protocol", "last", "--format", "markdown")
+    assert status == 0
+    assert 'Protocol "last": score of the last epoch' in text
+    assert "INCOMPLETE" not in text
+    chosen = text.partition("## Chosen")[2].partition("## Provenance")[0]
+    assert chosen.count(": epoch 5; ") == 4, "of five epochs"
+    # Nothing is left to train.
+    monkeypatch.setattr("clipgnn.experiments.work.run_trials", lambda *_, **__: 1 / 0)
+    status, text, _ = call(*RUN, "--protocol", "last")
+    assert status == 0
+    assert 'Protocol "last"' in text
+
+
 def test_a_trial_that_fails(call, monkeypatch):
     bad = small_experiment().trials()[7]
     monkeypatch.setattr(
@@ -247,14 +262,14 @@ def test_a_trial_that_diverges(call, monkeypatch):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("run", "smal"), "no experiment 'smal'. Use one of csl-10-folds, csl-5-folds, small"),
+        (("run", "smal"), "no experiment 'smal'. Use one of "),
         (("run", "nowhere/x.toml"), "no experiment file nowhere/x.toml"),
         ((*RUN, "--models", "17-CLIP"), "--models '17-CLIP' is not in small"),
         ((*RUN, "--datasets", "cls"), "Did you mean 'csl'?"),
         ((*RUN, "--folds", "9"), "--folds must be from 1 to 4"),
         ((*RUN, "--where", "num_layers"), "--where must have the form num_layers=3,5"),
         ((*RUN, "--where", "num_layers=7"), "--where num_layers must be one of 1, 2. Got 7"),
-        ((*RUN, "--protocol", "fare"), "--protocol must be one of gin, fair. Got 'fare'"),
+        ((*RUN, "--protocol", "fare"), "--protocol must be one of gin, fair, last. Got 'fare'"),
         ((*RUN, "--output", "table.doc"), "--output must end in .txt, .md, .csv, .tex"),
         ((*RUN, "--output", "nowhere/table.md"), "Create its folder first"),
         (("run", "small", "--device", "cude"), "--device must be auto, cpu, cuda or cuda:NUMBER"),
@@ -316,7 +331,7 @@ def test_a_report_of_the_wrong_protocol(call):
     assert call(*RUN)[0] == 0
     status, _, errors = call("report", "small", "--protocol", "fair")
     assert status == 2
-    assert '--protocol must be "gin" for trials without validation graphs' in errors
+    assert '--protocol must be "gin" or "last" for trials without validation graphs' in errors
 
 
 def test_repair(call):

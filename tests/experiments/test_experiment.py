@@ -202,7 +202,7 @@ def test_fair_asks_for_a_nested_split():
         ({"seeds": [-1]}, "seeds: must be an integer from 0 to"),
         (
             {"protocol": "gim"},
-            r"protocol: must be one of gin, fair. Got 'gim'. Did you mean 'gin'\?",
+            r"protocol: must be one of gin, fair, last. Got 'gim'. Did you mean 'gin'\?",
         ),
         ({"published": "table3"}, "published: must be one of table1, table2"),
         ({"extremes": ["MUTAG"]}, "extremes: must be one of connectivity, csl"),

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from tests.experiments.fake_training import SMALL
+from tests.faults.command import numbers
 from tests.faults.fake_cli import COMMAND, ENVIRONMENT, ROOT
 
 from clipgnn.experiments.sessions import _start_time
@@ -74,7 +75,7 @@ class Runs:
             text=True,
             check=True,
         )
-        return "\n".join(line for line in done.stdout.splitlines() if not line.startswith("#"))
+        return numbers(done.stdout)
 
     def worked_on(self) -> list[str]:
         if not self.log.exists():

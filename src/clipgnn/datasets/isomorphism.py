@@ -45,7 +45,8 @@ def isomorphism_classes(graphs: PackedGraphs) -> Tensor:
     for number, own_class in enumerate(refined.tolist()):
         graph = _as_networkx(graphs, number, colors)
         for found, representative in known[own_class]:
-            if nx.vf2pp_is_isomorphic(graph, representative, node_label="color"):
+            # networkx finds no mapping between graphs without nodes.
+            if not graph or nx.vf2pp_is_isomorphic(graph, representative, node_label="color"):
                 classes.append(found)
                 break
         else:

@@ -53,8 +53,8 @@ def evaluate(
     check_protocol(name)
     if name == "fair" and experiment.split != "nested":
         raise InvalidParameterError(
-            'protocol must be "gin" for trials without validation graphs. Got "fair". Run the '
-            'experiment with split = "nested" or protocol = "fair" first.',
+            'protocol must be "gin" or "last" for trials without validation graphs. Got "fair". '
+            'Run the experiment with split = "nested" or protocol = "fair" first.',
             parameter="protocol",
         )
     measured = []

@@ -8,7 +8,7 @@ from math import prod
 from typing import Any
 
 from clipgnn.errors import InvalidParameterError, shown, suggestion
-from clipgnn.experiments.catalog import GROUPS, fresh_name
+from clipgnn.experiments.catalog import GROUPS, VALIDATION_SHARE, fresh_name
 from clipgnn.experiments.trial import Trial
 from clipgnn.parameters import MODELS, NONE, Recipe, Rule, Value
 from clipgnn.parameters.datasets import PAIRED_TASKS
@@ -131,6 +131,12 @@ class Experiment:
             if dataset in row.datasets
         )
         return configurations * self.first_folds * len(self.seeds)
+
+    @property
+    def test_to_train(self) -> float:
+        """Number of test graphs of a fold, divided by that of its training graphs."""
+        held_out = VALIDATION_SHARE if self.split == "nested" else 0.0
+        return 1 / ((self.folds - 1) * (1 - held_out))
 
     def axes(self, row: ModelRow, dataset: str) -> Axes:
         """The values that a row tries on a data set.

@@ -12,14 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clipgnn.errors import InvalidParameterError
+from clipgnn.experiments.catalog import VALIDATION_SHARE
 from clipgnn.experiments.data import Loaded, load
 from clipgnn.experiments.machine import installed_versions, this_machine
 from clipgnn.experiments.predictions import Predictions
 from clipgnn.experiments.trial import Trial, TrialResult, seed_from
 from clipgnn.parameters import MODELS
-
-VALIDATION_SHARE = 0.1
-"""Share of the training graphs that a nested split holds out for validation."""
 
 
 def run_trials(

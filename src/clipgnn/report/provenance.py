@@ -33,8 +33,8 @@ def provenance(
         f"Grid: {_grid(experiment)}",
         f"Tried: {_tried(experiment, results)}",
         f"Data: {_data(experiment)}",
-        f"Folds: {experiment.folds}, stratified and shuffled with seed 0, split "
-        f"{experiment.split}; seeds of the networks: {', '.join(map(str, experiment.seeds))}",
+        f"Folds: {experiment.folds}, stratified and shuffled with seed 0, {_groups(experiment)}"
+        f"split {experiment.split}; seeds of the networks: {', '.join(map(str, experiment.seeds))}",
         f"Trials: {len(own)} of {len(trials)} finished",
     ]
     if diverged := store.diverged().keys() & {trial.identity for trial in trials}:
@@ -68,10 +68,16 @@ def _commands(experiment: Experiment, store: Store) -> list[str]:
     return list(dict.fromkeys(command for command in commands if command)) or ["none"]
 
 
+def _groups(experiment: Experiment) -> str:
+    if experiment.groups == "none":
+        return ""
+    kept = "isomorphic graphs" if experiment.groups == "isomorphic" else experiment.groups
+    return f"{kept} kept in one fold, "
+
+
 def _data(experiment: Experiment) -> str:
-    known = [
-        f"{name} {experiment.data[name]}" for name in experiment.datasets if name in experiment.data
-    ]
+    names = experiment.data_names
+    known = [f"{name} {experiment.data[name]}" for name in names if name in experiment.data]
     return f"{', '.join(known) or 'not loaded'} (fingerprints of the content)"
 
 
