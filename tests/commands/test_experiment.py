@@ -270,7 +270,7 @@ def test_a_trial_that_diverges(call, monkeypatch):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("run", "smal"), "no experiment 'smal'. Use one of small, smoke, table1"),
+        (("run", "smal"), "no experiment 'smal'. Use one of rp-gin-authors, small, smoke, table1"),
         (("run", "nowhere/x.toml"), "no experiment file nowhere/x.toml"),
         ((*RUN, "--models", "17-CLIP"), "--models '17-CLIP' is not in small"),
         ((*RUN, "--datasets", "cls"), "Did you mean 'csl'?"),
