@@ -7,9 +7,11 @@ from pathlib import Path
 import pytest
 from tests.experiments.fake_training import CONTENT, on_fake_data, small_experiment
 
+from clipgnn.datasets import load_dataset, stratified_folds
 from clipgnn.errors import InvalidExperimentError, InvalidParameterError
 from clipgnn.experiments.experiment import Overrides
 from clipgnn.experiments.reading import find_experiment, parse_experiment, read_experiment
+from clipgnn.parameters import Recipe
 from clipgnn.report.published import PAPER_NUMBERS
 
 
@@ -62,6 +64,20 @@ def test_every_kept_experiment_can_be_read():
     assert {"table2", "smoke"} <= set(names)
     for name in names:
         assert read_experiment(find_experiment(name)).trials()
+
+
+def test_rp_gin_as_its_authors_train_it():
+    spec = read_experiment(find_experiment("rp-gin-authors"))
+    assert (spec.folds, spec.protocol, spec.split) == (5, "last", "cross-validation")
+    y = load_dataset("csl").y
+    assert y is not None
+    train, _ = stratified_folds(y, 5)[0]
+    for trial in spec.trials():
+        recipe = Recipe.from_dict(trial.recipe)
+        assert recipe.batch_size == len(train), "one step over all training graphs in an epoch"
+        assert {recipe.rate(epoch) for epoch in range(recipe.epochs)} == {0.01}
+        chosen = {"learn_epsilon": True, "norm": "none", "num_maps": 3, "initialization": "glorot"}
+        assert chosen.items() <= trial.parameters.items()
 
 
 def test_an_experiment_can_be_made_from_its_content():
