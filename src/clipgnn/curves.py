@@ -139,9 +139,9 @@ def mean_curves(curves: Sequence[Curves]) -> Curves:
         curves: at least one `Curves`, each with at least one epoch.
     """
     return Curves(
-        _aligned([own.train_loss for own in curves]).mean(axis=0),
-        _aligned([own.test_score for own in curves]).mean(axis=0),
-        _aligned([own.validation_score for own in curves]).mean(axis=0)
+        aligned([own.train_loss for own in curves]).mean(axis=0),
+        aligned([own.test_score for own in curves]).mean(axis=0),
+        aligned([own.validation_score for own in curves]).mean(axis=0)
         if all(len(own.validation_score) for own in curves)
         else (),
         metric=curves[0].metric,
@@ -177,7 +177,7 @@ def _finite(name: str, values: Numbers) -> Scores:
     return array
 
 
-def _aligned(curves: Sequence[Scores]) -> Scores:
+def aligned(curves: Sequence[Scores]) -> Scores:
     """Stack curves as rows, padded with their last values: `[curves, epochs]`."""
     length = max(len(curve) for curve in curves)
     return np.stack([np.pad(curve, (0, length - len(curve)), mode="edge") for curve in curves])
