@@ -15,7 +15,7 @@ SEED = 1
 def ambiguous_pair() -> list[Graph]:
     """A hexagon and two triangles whose nodes each have a neighbor of both other labels.
 
-    1-WL cannot distinguish them. They have 2! * 2! * 2! colorings; without labels there would be 6!.
+    1-WL cannot distinguish them. They have 2! * 2! * 2! colorings, and 6! without labels.
     """
     hexagon = nx.cycle_graph(6)
     triangles = nx.disjoint_union(nx.cycle_graph(3), nx.cycle_graph(3))
