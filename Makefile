@@ -13,13 +13,14 @@ PYTEST_FLAGS ?= --timeout=600 --numprocesses=2 --dist=loadfile --no-loadscope-re
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test suite test-oldest docs wheel-test slow fuzz lint lock format bench clean distclean
+.PHONY: help demo test suite test-oldest docs figures wheel-test slow fuzz lint lock format bench clean distclean
 .DELETE_ON_ERROR:
 
 help:
 	@echo "make demo       what CLIP can do, in a minute"
 	@echo "make test       lint, then the test suite"
 	@echo "make docs       check links and code of the documentation, run its examples"
+	@echo "make figures    draw docs/figures again, from the stores of results/"
 	@echo "make slow       the tests that take long"
 	@echo "make fuzz       100,000 random inputs (EXAMPLES=, OUTPUT=counts.md, SEED=)"
 	@echo "make lint       ruff, mypy, import-linter"
@@ -46,6 +47,9 @@ test-oldest: $(OLDEST)/.ready
 
 docs: $(READY)
 	$(BIN)/python -m pytest -n0 tests/test_docs.py src
+
+figures: $(READY)
+	$(BIN)/python tools/figures.py
 
 # Builds the wheel, installs it in a new environment and uses it from another folder.
 wheel-test: $(READY)

@@ -189,10 +189,14 @@ def _finite(name: str, values: Numbers) -> Scores:
 
 
 def _mean(curves: Sequence[Scores]) -> Scores:
-    """Return the mean of curves, padded with their last values; empty if one of them is."""
+    """Return the mean of curves; empty if one of them is."""
     if not all(len(curve) for curve in curves):
         return np.empty(0)
-    length = max(len(curve) for curve in curves)
-    padded = [np.pad(curve, (0, length - len(curve)), mode="edge") for curve in curves]
-    mean: Scores = np.mean(padded, axis=0)
+    mean: Scores = aligned(curves).mean(axis=0)
     return mean
+
+
+def aligned(curves: Sequence[Scores]) -> Scores:
+    """Stack curves as rows, padded with their last values: `[curves, epochs]`."""
+    length = max(len(curve) for curve in curves)
+    return np.stack([np.pad(curve, (0, length - len(curve)), mode="edge") for curve in curves])

@@ -76,7 +76,11 @@ def test_run_status_report_resume(call):
 
 @pytest.mark.parametrize(
     ("ending", "name", "begin"),
-    [(".md", "markdown", "# A small table"), (".csv", "csv", "model,dataset,"), (".tex", "latex", "% Com")],
+    [
+        (".md", "markdown", "# A small table"),
+        (".csv", "csv", "model,dataset,"),
+        (".tex", "latex", "% Com"),
+    ],
 )
 def test_formats(call, ending, name, begin):
     status, text, _ = call(*RUN, "--format", name)

@@ -1,4 +1,4 @@
-"""Significance of differences between scores of folds."""
+"""Significance of differences between scores of folds, and intervals of their means."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -141,3 +141,24 @@ def rounding_error(*scores: float) -> float:
 def _without_variance(difference: float, rounding: float) -> float:
     """Return the limit of the p-value for a variance of 0, by which a test would divide."""
     return 1.0 if abs(difference) <= rounding else 0.0
+
+
+def confidence_interval(scores: Sequence[float], level: float = 0.95) -> tuple[float, float]:
+    """Return the t-interval of the mean of scores of folds.
+
+    It describes the variation between folds only: not that of seeds, and not the choice of epoch
+    and configuration. Training sets of folds overlap, so that their scores are not independent, and
+    the interval is rather too short.
+
+    Args:
+        scores: scores of the folds; a single one is an interval of length 0.
+        level: confidence level.
+    """
+    from scipy import stats
+
+    values = np.asarray(scores, dtype=np.float64)
+    mean = float(values.mean())
+    if len(values) < 2:
+        return mean, mean
+    margin = float(stats.t.ppf((1 + level) / 2, len(values) - 1) * stats.sem(values))
+    return mean - margin, mean + margin
