@@ -139,8 +139,11 @@ def _choices(values: Sequence[Value | None]) -> str:
 def _environment(environment: Mapping[str, Any], count: int) -> list[str]:
     versions, machine = environment["versions"], environment["machine"]
     packages = [f"{name} {versions[name]}" for name in _PACKAGES if name in versions]
+    source = f"source {versions.get('clipgnn-source', '?')}"
+    if "clipgnn-commit" in versions:
+        source += f", commit {versions['clipgnn-commit'][:12]}"
     about = [
-        f"clipgnn {versions.get('clipgnn', '?')} (source {versions.get('clipgnn-source', '?')})",
+        f"clipgnn {versions.get('clipgnn', '?')} ({source})",
         f"Python {versions.get('python', '?')}",
         *packages,
     ]
