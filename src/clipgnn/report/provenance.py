@@ -87,14 +87,14 @@ def _grid(experiment: Experiment) -> str:
         for key, default in Recipe.defaults().items()
         if default is not None and any(MODELS[row.model].trained for row in experiment.rows)
     }
-    parts = [_axes({**recipe, **experiment.grid})]
-    parts += [f"on {dataset} {_axes(axes)}" for dataset, axes in experiment.only.items()]
+    parts = [_axes({**recipe, **experiment.grid})] if recipe or experiment.grid else []
+    parts += [f"on {dataset} {_axes(axes)}" for dataset, axes in experiment.only.items() if axes]
     for row in experiment.rows:
         own = [_axes(row.axes)] if row.axes else []
         own += [f"on {dataset} {_axes(axes)}" for dataset, axes in row.only.items()]
         if own:
             parts.append(f"{row.name}: {', '.join(own)}")
-    return "; ".join(parts)
+    return "; ".join(parts) or "default parameters"
 
 
 def _tried(experiment: Experiment, results: Mapping[str, StoredResult]) -> str:
