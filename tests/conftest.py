@@ -63,10 +63,12 @@ if is_installed("triton"):
         if module.name != "launch":  # has no kernels
             importlib.import_module(f"clipgnn.ops.kernels.{module.name}")
 
-# The hook checks annotations as modules are loaded, so it precedes every import of clipgnn. Without
+# The hook changes modules as they are loaded, so it precedes every import of clipgnn. Without
 # beartype the annotations are not checked.
 if is_installed("beartype"):
-    jaxtyping.install_import_hook("clipgnn", "beartype.beartype")
+    from tests import annotation_checks
+
+    annotation_checks.install("clipgnn")
 
 if "OMP_NUM_THREADS" not in os.environ:
     torch.set_num_threads(1)

@@ -5,6 +5,7 @@ else: then adding another one touches two files.
 """
 
 import ast
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -17,24 +18,30 @@ from clipgnn.report import FORMATS
 SOURCE = Path(clipgnn.__file__).parent
 
 
-def _files_that_name(identifier: str) -> set[str]:
-    """Files in which an identifier occurs in code, or at the end of a dotted name in a string."""
+@cache
+def _names() -> dict[str, set[str]]:
+    """Identifiers in the code of each file, and the ends of dotted names in its strings."""
     return {
-        str(path.relative_to(SOURCE))
+        str(path.relative_to(SOURCE)): {
+            name for node in ast.walk(ast.parse(path.read_text())) for name in _names_of(node)
+        }
         for path in SOURCE.rglob("*.py")
-        if any(_names(node, identifier) for node in ast.walk(ast.parse(path.read_text())))
     }
 
 
-def _names(node: ast.AST, identifier: str) -> bool:
+def _files_that_name(identifier: str) -> set[str]:
+    return {path for path, names in _names().items() if identifier in names}
+
+
+def _names_of(node: ast.AST) -> list[str]:
     match node:
         case ast.Name(id=name) | ast.Attribute(attr=name) | ast.alias(name=name):
-            return name == identifier
+            return [name]
         case ast.ClassDef(name=name) | ast.FunctionDef(name=name):
-            return name == identifier
-        case ast.Constant(value=str(text)):
-            return text.startswith("clipgnn.") and text.endswith(f".{identifier}")
-    return False
+            return [name]
+        case ast.Constant(value=str(text)) if text.startswith("clipgnn."):
+            return [text.rsplit(".", 1)[1]]
+    return []
 
 
 def _file_of(dotted: str) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import torch
 
-from clipgnn.bench import growth, inference, memory, training
+from clipgnn.bench import growth, inference, memory, start, training
 from clipgnn.bench.measurement import Plan
 from clipgnn.bench.setting import Setting
 
@@ -15,7 +15,7 @@ from clipgnn.bench.setting import Setting
 def plan(monkeypatch: pytest.MonkeyPatch) -> Plan:
     """Return a plan for one small network, without new processes."""
     monkeypatch.setattr(Setting, "of", lambda dataset: Setting(dataset, 2, 1, 4))
-    for module in (growth, inference, memory, training):
+    for module in (growth, inference, memory, start, training):
         monkeypatch.setattr(module, "in_processes", in_this_process)
     return Plan(("csl",), rounds=2, seconds=0.0, workers=2)
 

@@ -11,6 +11,7 @@ from clipgnn.coloring.groups import color_groups
 from clipgnn.graphs.assembly import Assembler, Capacity
 from clipgnn.graphs.batch import Batch, Edges
 from clipgnn.graphs.packed import PackedGraphs
+from clipgnn.ops.gather_sum import gather_sum
 
 pytestmark = pytest.mark.usefixtures("double")
 
@@ -184,3 +185,25 @@ def test_members_that_are_full_and_end_with_nothing(kinds: frozenset[str], last:
         found.append((total, *torch.autograd.grad(total.square().sum(), x)))
     torch.testing.assert_close(found[0], found[1], rtol=0, atol=1e-10)
     torch.testing.assert_close(found[2], found[3], rtol=0, atol=1e-10)
+
+
+@every_kind
+def test_tables_of_fused_kernels_hold_the_same_graphs(kinds: frozenset[str]) -> None:
+    """Only batches with a capacity and a mask have them; others are computed by the layers."""
+    graphs = graph_set(kinds)
+    exact, *fixed, unpadded = (stored.batch for stored in _storages(graphs))
+    assert exact.structure is None
+    assert unpadded.structure is None
+    for batch in fixed:
+        structure = batch.structure
+        assert structure is not None
+        assert batch.node_mask is not None
+        assert structure.capacity * batch.num_members == batch.num_nodes
+        assert torch.equal(structure.num_nodes, batch.node_mask.sum(1))
+        assert torch.equal(structure.graph_count, exact.nodes.counts)
+        x = torch.randn(batch.num_nodes, 2)
+        total = gather_sum(x, structure.incoming, structure.outgoing)
+        torch.testing.assert_close(total, batch.edges.sum(x))
+        for number in structure.graph_mask.flatten().nonzero().flatten():
+            begin, count = structure.graph_begin[number], structure.graph_count[number]
+            assert structure.graph_of_node[begin : begin + count].eq(number).all()

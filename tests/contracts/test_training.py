@@ -83,7 +83,7 @@ def test_padding_never_overflows(spec: ModelSpec) -> None:
     """
     torch.set_default_dtype(torch.float32)
     spec = ModelSpec(spec.name, {**spec.parameters, **DEEP.get(spec.name, {})})
-    graphs, recipe = _rings(24), Recipe(epochs=3, batch_size=16)
+    graphs, recipe = _rings(24), Recipe(epochs=2, batch_size=16)
     alone = train(graphs, spec, recipe, _splits(3, 24), [1, 2, 3]).histories
     together = train(graphs, spec, recipe, _splits(3, 24), [1, 2, 3], together=True).histories
     for one, other in zip(alone, together, strict=True):
@@ -132,7 +132,7 @@ def test_batches_of_hardly_any_rows(spec: ModelSpec) -> None:
         ],
         "few rows",
     )
-    recipe = Recipe(epochs=3, batch_size=2)
+    recipe = Recipe(epochs=2, batch_size=2)
     alone = train(graphs, spec, recipe, _splits(3, 24), [1, 2, 3]).histories
     together = train(graphs, spec, recipe, _splits(3, 24), [1, 2, 3], together=True).histories
     for one, other in zip(alone, together, strict=True):
@@ -160,7 +160,7 @@ def test_networks_learn(spec: ModelSpec) -> None:
     graphs = some_graphs(40)
     share = [graph.x[:, 1].mean().item() for graph in graphs.to_data_list()]
     graphs = replace(graphs, y=(torch.tensor(share) > 0.5).long())
-    recipe = Recipe(epochs=40, batch_size=8, learning_rate=0.01)
+    recipe = Recipe(epochs=15, batch_size=8, learning_rate=0.02)
     history = train(graphs, spec, recipe, _splits(4, 40)[:1], [1])[0].history
     assert history.train_loss[-1] < 0.7 * history.train_loss[0]
 

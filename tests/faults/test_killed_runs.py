@@ -10,9 +10,9 @@ import time
 from pathlib import Path
 
 import pytest
-from tests.experiments.fake_training import SMALL
-from tests.faults.command import numbers
-from tests.faults.fake_cli import COMMAND, ENVIRONMENT, ROOT
+from tests.experiments.fake_training import SMALL, fake_fingerprint
+from tests.faults.command import experiment, numbers
+from tests.faults.fake_cli import COMMAND, ENVIRONMENT, ROOT, fake_run_trials
 
 from clipgnn.experiments.sessions import _start_time
 from clipgnn.experiments.store import Store
@@ -59,23 +59,20 @@ class Runs:
                 process.kill()
                 process.communicate()
 
-    def finish(self, store: str, *options: str, **environment: str) -> None:
-        process = self.begin(store, *options, **environment)
-        output, errors = process.communicate(timeout=60)
-        assert process.returncode == 0, output + errors
+    def finish(self, store: str, **environment: str) -> str:
+        """The table at the end of a run in this process, which nobody disturbs.
 
-    def table(self, store: str) -> str:
-        """Every fold of every cell; without where it comes from, which does differ."""
-        where = ["--store", str(self.folder / store)]
-        done = subprocess.run(
-            [*COMMAND, "experiment", "report", "small", *where, "--format", "csv"],
-            cwd=ROOT,
-            env=ENVIRONMENT,
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        return numbers(done.stdout)
+        Every fold of every cell; without where it comes from, which does differ.
+        """
+        where = ["--store", str(self.folder / store), "--executor", "in-process"]
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("clipgnn.experiments.work.run_trials", fake_run_trials)
+            patch.setattr("clipgnn.experiments.data.fingerprint_of", fake_fingerprint)
+            for name, value in {"FAKE_LOG": str(self.log), **environment}.items():
+                patch.setenv(name, value)
+            printed = experiment("run", str(self.spec), *where, "--device", "cpu")
+            assert "INCOMPLETE" not in printed
+            return numbers(experiment("report", "small", *where[:2], "--format", "csv"))
 
     def worked_on(self) -> list[str]:
         if not self.log.exists():
@@ -106,8 +103,7 @@ def runs(tmp_path):
 @pytest.fixture(scope="module")
 def undisturbed(tmp_path_factory):
     runs = Runs(tmp_path_factory.mktemp("undisturbed"))
-    runs.finish("small.sqlite", "--executor", "in-process", FAKE_SECONDS="0")
-    table = runs.table("small.sqlite")
+    table = runs.finish("small.sqlite")
     assert table.count("True") >= 4
     return table
 
@@ -132,9 +128,8 @@ def test_killed_at_random_moments(runs, undisturbed):
         # only what was under way is lost
         assert len(runs.worked_on()) - len(kept[-1][1]) <= 2 * len(kept)
     assert len(kept[-1][1]) > TRIALS / 4
-    runs.finish("small.sqlite", "--workers", "2", FAKE_SECONDS="0")
+    assert runs.finish("small.sqlite") == undisturbed
     check_file(runs.folder / "small.sqlite")
-    assert runs.table("small.sqlite") == undisturbed
     for begun, finished in kept:
         assert not finished & set(runs.worked_on()[begun:]), "it was finished, and done again"
 
@@ -147,9 +142,8 @@ def test_killed_in_the_middle_of_a_transaction(runs, undisturbed):
         )
         process.communicate(timeout=60)
         assert process.returncode == -signal.SIGKILL
-    runs.finish("small.sqlite", "--executor", "in-process", FAKE_SECONDS="0")
+    assert runs.finish("small.sqlite") == undisturbed
     check_file(runs.folder / "small.sqlite")
-    assert runs.table("small.sqlite") == undisturbed
 
 
 def test_the_workers_of_a_killed_run_die_with_it(runs):
@@ -196,8 +190,7 @@ def test_stopped_politely(runs, undisturbed, tell, kind):
         assert raw.execute("SELECT count(*) FROM claims").fetchone() == (0,)
         assert raw.execute("SELECT count(*) FROM results").fetchone()[0] >= 6
     raw.close()
-    runs.finish("small.sqlite", "--workers", "2", FAKE_SECONDS="0")
-    assert runs.table("small.sqlite") == undisturbed
+    assert runs.finish("small.sqlite") == undisturbed
 
 
 def test_two_processes_on_one_store(runs, undisturbed):
@@ -211,7 +204,7 @@ def test_two_processes_on_one_store(runs, undisturbed):
     assert {pid for pid in runs.workers() if pid in {process.pid for process in both}} == {
         process.pid for process in both
     }
-    assert runs.table("small.sqlite") == undisturbed
+    assert runs.finish("small.sqlite") == undisturbed
 
 
 def test_the_work_of_one_that_dies_is_taken_over(runs, undisturbed):
@@ -225,15 +218,15 @@ def test_the_work_of_one_that_dies_is_taken_over(runs, undisturbed):
     dying.communicate()
     output, errors = living.communicate(timeout=30)
     assert living.returncode == 0, output + errors
+    assert runs.finish("small.sqlite") == undisturbed
     assert len(runs.worked_on()) == TRIALS + 1
-    assert runs.table("small.sqlite") == undisturbed
 
 
 def test_killed_while_folds_are_trained_together(runs):
     """Results that depend on what is trained together are those of an undisturbed run."""
     small = SMALL.replace('model = "clip"\nnum_colorings = 0', 'model = "gin"')
     runs.spec.write_text(small.replace('model = "clip"\nnum_colorings = 16', 'model = "rp-gin"'))
-    runs.finish("expected.sqlite", "--executor", "in-process", FAKE_SECONDS="0", FAKE_COMPANY="1")
+    expected = runs.finish("expected.sqlite", FAKE_COMPANY="1")
     begun = len(runs.worked_on())
     options = ("--workers", "2", "--folds", "3")
     process = runs.begin("small.sqlite", *options, FAKE_SECONDS="0.3", FAKE_COMPANY="1")
@@ -244,6 +237,5 @@ def test_killed_while_folds_are_trained_together(runs):
     kept = runs.finished("small.sqlite")
     assert 0 < len(kept) < TRIALS
     assert len(kept) % 4 == 0
-    runs.finish("small.sqlite", "--workers", "2", FAKE_SECONDS="0", FAKE_COMPANY="1")
+    assert runs.finish("small.sqlite", FAKE_COMPANY="1") == expected
     check_file(runs.folder / "small.sqlite")
-    assert runs.table("small.sqlite") == runs.table("expected.sqlite")

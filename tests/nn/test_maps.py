@@ -78,9 +78,9 @@ def test_padding_stays_zero(monkeypatch: pytest.MonkeyPatch) -> None:
     batch = assembler.batch(chosen, assembler.capacity_for(chosen).rounded_up(64))
     assert batch.node_mask is not None
     with torch.no_grad():
-        found = model._propagate(batch, None).activations
+        found = model._iterations.features(batch, None).activations
         monkeypatch.setattr(BatchNorm, "coefficients", lambda norm, moments: None)
-        expected = model._propagate(batch, None).activations
+        expected = model._iterations.features(batch, None).activations
     torch.testing.assert_close(found, expected)
     assert not found[~batch.node_mask].any()
 

@@ -21,7 +21,7 @@ from torch import Tensor
 
 from clipgnn.coloring import color_groups, sample_colorings
 from clipgnn.nn import CLIP
-from clipgnn.nn.clip import NUM_MEASURED_COLORINGS
+from clipgnn.nn.iterations import NUM_MEASURED_COLORINGS, LocalIterations
 from clipgnn.nn.norm import BatchNorm
 
 K = 20
@@ -244,13 +244,13 @@ def test_few_colorings_of_many_nodes_are_not_searched_for_winners(
     """With at most one coloring for each channel, a search costs more than it saves."""
     model = CLIP(1, 2, hidden_channels=32, num_layers=1, num_colorings=16, num_colors=20)
     passes: list[int] = []
-    propagate = model._propagate
+    features = LocalIterations.features
 
-    def counted(graphs: Any, colorings: Any, *others: Any) -> Any:
+    def counted(iterations: Any, graphs: Any, colorings: Any, *others: Any) -> Any:
         passes.append(colorings.shape[0])
-        return propagate(graphs, colorings, *others)
+        return features(iterations, graphs, colorings, *others)
 
-    monkeypatch.setattr(model, "_propagate", counted)
+    monkeypatch.setattr(LocalIterations, "features", counted)
     nodes = 20 * 1000
     batch = torch.arange(nodes) // 20
     ring = torch.arange(nodes).view(-1, 20)

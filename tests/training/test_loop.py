@@ -39,16 +39,16 @@ def test_same_seed_same_bits() -> None:
 
 def test_colors_learn_what_message_passing_cannot() -> None:
     graphs, split = rings(), folds(5, 60)[:1]
-    recipe = Recipe(epochs=30, batch_size=16, learning_rate=0.01)
+    recipe = Recipe(epochs=20, batch_size=16, learning_rate=0.01)
     colored = train(graphs, CLIP4, recipe, split, [0])[0].history
     blind = train(graphs, BLIND, recipe, split, [0])[0].history
     assert max(colored.test_score[-10:]) == 1.0
     assert blind.test_score[-1] == pytest.approx(0.5, abs=0.11)
-    assert len(colored.test_score) == len(colored.train_loss) == len(colored.validation_score) == 30
+    assert len(colored.test_score) == len(colored.train_loss) == len(colored.validation_score) == 20
 
 
 def test_numbers_are_regressed() -> None:
-    recipe = Recipe(epochs=60, batch_size=8, learning_rate=0.01, loss="squared-error")
+    recipe = Recipe(epochs=20, batch_size=8, learning_rate=0.01, loss="squared-error")
     history = train(regressed(some_graphs(40)), CLIP4, recipe, folds(5, 40)[:1], [0])[0].history
     assert history.metric == "rmse"
     assert not history.curves.maximize

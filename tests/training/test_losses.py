@@ -305,9 +305,9 @@ def _tasks() -> dict[str, tuple[Recipe, Callable[[PackedGraphs], PackedGraphs], 
 def test_every_network_is_trained_with_every_loss(spec: ModelSpec, task: str) -> None:
     """Together as one by one; the score is computed from the outputs that are returned."""
     recipe, given, channels = _tasks()[task]
-    graphs, splits = given(some_graphs(24)), folds(3, 24)
-    alone = train(graphs, spec, recipe, splits, [1, 2, 3])
-    together = train(graphs, spec, recipe, splits, [1, 2, 3], together=True)
+    graphs, splits = given(some_graphs(24)), folds(3, 24)[:2]
+    alone = train(graphs, spec, recipe, splits, [1, 2])
+    together = train(graphs, spec, recipe, splits, [1, 2], together=True)
     for one, other in zip(alone, together, strict=True):
         assert one.test_outputs.shape == (8, channels)
         assert one.history.diverged is None
@@ -320,7 +320,7 @@ def test_every_network_is_trained_with_every_loss(spec: ModelSpec, task: str) ->
 @pytest.mark.parametrize("task", ["classes", "multitask", "number", "numbers"])
 def test_every_loss_is_learned(task: str) -> None:
     recipe, given, _ = _tasks()[task]
-    recipe = replace(recipe, epochs=30, learning_rate=0.02)
+    recipe = replace(recipe, epochs=20, learning_rate=0.02)
     split = Split(range(20), range(20, 24))
     spec = ModelSpec("gin", {"hidden_channels": 16, "num_layers": 2})
     history = train(given(some_graphs(24)), spec, recipe, [split], [1])[0].history

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
+from clipgnn.ops.structure import Structure
+
 
 class Segments(ABC):
     """Groups of consecutive rows, such as the nodes of each graph."""
@@ -102,6 +104,11 @@ class Batch(ABC):
     def num_members(self) -> int:
         """Number of members. All have the same number of nodes and graphs, including padding."""
         return self.graph_ids.shape[0]
+
+    @property
+    @abstractmethod
+    def structure(self) -> Structure | None:
+        """Tables that fused GPU kernels read; None if the batch has none."""
 
     @property
     @abstractmethod

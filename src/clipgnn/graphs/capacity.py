@@ -14,6 +14,7 @@ from typing_extensions import override
 from clipgnn.graphs.batch import Batch, Edges, Segments
 from clipgnn.ops.gather_sum import Neighbors, gather_rows, gather_sum
 from clipgnn.ops.segment_sum import segment_sum
+from clipgnn.ops.structure import Structure
 
 
 @dataclass(frozen=True)
@@ -149,6 +150,21 @@ class FixedBatch(Batch):
     same_group: Neighbors
     largest_group: int
     max_graph_nodes: int
+
+    @property
+    @override
+    def structure(self) -> Structure | None:
+        if self.graph_mask is None:
+            return None
+        return Structure(
+            num_nodes=self.num_nodes_of_members,
+            incoming=self.edges.incoming,
+            outgoing=self.edges.outgoing,
+            graph_begin=self.nodes.begin,
+            graph_count=self.nodes.count,
+            graph_of_node=self.nodes.segment,
+            graph_mask=self.graph_mask,
+        )
 
     @property
     @override

@@ -193,6 +193,11 @@ class ExactBatch(Batch):
         edges = ExactEdges.from_edge_index(source, target, x.shape[0], edge_weight, edge_attr)
         return cls.of(x, edges, batch, batch_size, graph_attr)
 
+    @property
+    @override
+    def structure(self) -> None:
+        return None
+
     @cached_property
     def largest_graph(self) -> int:
         """Number of nodes of the largest graph."""

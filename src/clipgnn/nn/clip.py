@@ -1,7 +1,5 @@
 """CLIP, the Colored Local Iterative Procedure: Eqs. (5) and (9)."""
 
-from collections.abc import Sequence
-from functools import partial
 from typing import Any, Unpack, cast
 
 import torch
@@ -13,30 +11,16 @@ from clipgnn.coloring.schemes import Scheme, scheme_named
 from clipgnn.coloring.stream import ColoringStream
 from clipgnn.errors import InvalidParameterError, shown
 from clipgnn.graphs.batch import Batch
-from clipgnn.graphs.capacity import FixedBatch
 from clipgnn.graphs.exact import ExactBatch
 from clipgnn.graphs.packed import PackedGraphs
-from clipgnn.nn import streaming
+from clipgnn.nn import kernel_support
 from clipgnn.nn.aggregation import Aggregation
-from clipgnn.nn.features import ColoredAttributes, DenseFeatures, Features
 from clipgnn.nn.inputs import Inputs
-from clipgnn.nn.maps import FactoredFeatures, LayerMaps
-from clipgnn.nn.memory import MemoryLimits
+from clipgnn.nn.iterations import LocalIterations
 from clipgnn.nn.network import Network
-from clipgnn.nn.norm import Moments, running_moments
-from clipgnn.nn.readout import Readout, each_node, map_sums, sum_nodes
+from clipgnn.nn.readout import Readout, sum_nodes
 from clipgnn.parameters import COLORINGS, CLIPParameters, documented
 from clipgnn.shapes import Colorings, GraphFeatures
-
-NUM_MEASURED_COLORINGS = 16
-"""Number of colorings for batch statistics if colorings are streamed in training."""
-
-
-MAX_FUSED_CHANNELS = 64
-"""Largest number of channels for which fused GPU kernels are faster than products of cuBLAS."""
-
-MAX_FUSED_NODES = 2**15
-"""Number of nodes of a batch from which 1,024 colorings of 64 channels need 64-bit offsets."""
 
 
 @documented(CLIPParameters)
@@ -242,26 +226,13 @@ class CLIP(Network):
     def forward_batch(self, batch: Batch, colorings: Colorings | None) -> GraphFeatures:
         """Compute the output for each graph of each member; see `Network`."""
         if self.has_kernels(batch):
-            return self._forward_fused(cast(FixedBatch, batch), colorings)
+            from clipgnn.nn import fused  # requires Triton, which comes with torch for GPUs
+
+            return fused.outputs(
+                batch, colorings, self.config, self.layers, self.readout, training=self.training
+            )
         # [members, graphs, colorings, channels] -> [members, graphs, channels]
-        pooled = sum_nodes(self._propagate(batch, colorings), batch.nodes).amax(2)
-        return self.readout(pooled, batch.graph_attr, batch.graph_mask)
-
-    def _forward_fused(self, batch: FixedBatch, colorings: Colorings | None) -> GraphFeatures:
-        """`forward_batch` with fused GPU kernels."""
-        from clipgnn.nn import fused  # requires Triton, which comes with torch for GPUs
-
-        training = self.training
-        layers = [cast(Aggregation, layer) for layer in self.layers]
-        last = layers[-1].psi.second
-        total = fused.sum_of_last_activations(
-            batch, colorings, self.config.in_channels, layers, training=training
-        )
-        if batch.graph_attr is None and fused.head_suits(
-            self.readout, total.shape[1], training=training
-        ):
-            return fused.outputs_from_sums(total, batch, last, self.readout, training=training)
-        pooled = map_sums(total, batch.nodes, last).amax(2)
+        pooled = sum_nodes(self._iterations.features(batch, colorings), batch.nodes).amax(2)
         return self.readout(pooled, batch.graph_attr, batch.graph_mask)
 
     def redundant_biases(self) -> list[nn.Parameter]:
@@ -273,23 +244,8 @@ class CLIP(Network):
 
     def has_kernels(self, batch: Batch) -> bool:
         """Whether `forward_batch` uses fused GPU kernels for the batch."""
-        config = self.config
-        return (
-            isinstance(batch, FixedBatch)
-            and batch.x.is_cuda
-            and batch.edges.attr is None
-            and self.readout.first.weight.dtype == torch.float32
-            and (self.training or not torch.is_grad_enabled())
-            and not torch.compiler.is_compiling()
-            and not torch.is_autocast_enabled("cuda")
-            and config.norm == "batch"
-            and config.activation == "relu"
-            and config.hidden_channels <= MAX_FUSED_CHANNELS
-            # Offsets within a member are 32-bit integers.
-            and batch.num_nodes // batch.num_members < MAX_FUSED_NODES
-            and config.color_code == "one-hot"
-            and not config.directed
-        )
+        dtype = self.readout.first.weight.dtype
+        return kernel_support.are_supported(self.config, batch, dtype, training=self.training)
 
     def embed(
         self, x: Tensor, edge_index: Tensor, batch: Tensor | None = None, **inputs: Unpack[Inputs]
@@ -339,87 +295,14 @@ class CLIP(Network):
             inputs.get("coloring"),
             generator,
         )
-        rows = self._maximum(graphs, stream, generator, per_node=per_node)
+        rows = self._iterations.maximum(graphs, stream, generator, per_node=per_node)
         return self._without_member_axis(rows)
 
     def _outputs(
         self, graphs: ExactBatch, stream: ColoringStream | None, generator: torch.Generator | None
     ) -> GraphFeatures:
-        pooled = self._maximum(graphs, stream, generator)
+        pooled = self._iterations.maximum(graphs, stream, generator)
         return self.readout(pooled, graphs.graph_attr)
-
-    def _maximum(
-        self,
-        graphs: ExactBatch,
-        stream: ColoringStream | None,
-        generator: torch.Generator | None,
-        *,
-        per_node: bool = False,
-    ) -> GraphFeatures:
-        """Maximum over colorings, for graphs or nodes: `[members, rows, channels]`."""
-        with_gradients = torch.is_grad_enabled() or self.training
-        # Without gradients the maps are the same for all parts of the colorings.
-        maps = None if with_gradients else self._maps(None)
-        run = partial(self._rows, per_node=per_node, maps=maps)
-        weight = self.readout.first.weight
-        memory = MemoryLimits(self.config, weight.device.type, weight.element_size())
-        if stream is None:
-            best = run(graphs, None, None).amax(1)
-        elif stream.max_count <= memory.max_unstreamed(graphs, with_gradients=with_gradients):
-            best = run(graphs, stream.all(), None).amax(1)
-        else:
-            moments = running_moments(self.layers)
-            if self.config.norm is not None and not moments:
-                run(graphs, stream.sample(NUM_MEASURED_COLORINGS, generator), moments)
-            best = streaming.maximum(
-                run,
-                self.layers,
-                graphs,
-                stream,
-                memory.part_size,
-                moments,
-                per_node=per_node,
-                max_winners=memory.part_size_with_gradients(graphs),
-            )
-        # [members * rows, channels] -> [members, rows, channels]
-        return best.view(self.config.num_members, -1, self.config.hidden_channels)
-
-    def _rows(
-        self,
-        graphs: ExactBatch,
-        colorings: Colorings | None,
-        moments: Moments | None,
-        *,
-        per_node: bool,
-        maps: Sequence[LayerMaps] | None,
-    ) -> Tensor:
-        """Features of graphs or nodes by coloring: `[members * rows, colorings, channels]`."""
-        hidden = self._propagate(graphs, colorings, moments, maps)
-        rows = each_node(hidden) if per_node else sum_nodes(hidden, graphs.nodes)
-        return rows.flatten(0, 1)
-
-    def _maps(self, moments: Moments | None) -> list[LayerMaps]:
-        """The maps of all layers."""
-        layers = [cast(Aggregation, layer) for layer in self.layers]
-        before = [None, *(layer.psi.second for layer in layers[:-1])]
-        return [layer.maps(last, moments) for layer, last in zip(layers, before, strict=True)]
-
-    def _propagate(
-        self,
-        graphs: Batch,
-        colorings: Colorings | None,
-        moments: Moments | None = None,
-        maps: Sequence[LayerMaps] | None = None,
-    ) -> FactoredFeatures:
-        """Compute the T local iterations for some colorings."""
-        directions = [graphs.edges]
-        if self.config.directed:
-            directions.append(graphs.edges.reversed())
-        x: Features = ColoredAttributes(graphs.x, self.config.in_channels, colorings, self.code)
-        for layer, own in zip(self.layers, maps or self._maps(moments), strict=True):
-            result: FactoredFeatures = layer(x, directions, own, moments, graphs.node_mask)
-            x = DenseFeatures(result.activations)
-        return result
 
     def _stream(
         self,
@@ -441,6 +324,10 @@ class CLIP(Network):
             config = self.config.with_num_colorings(num_colorings)
         scheme = self.scheme if coloring is None else scheme_named(coloring)
         return self._colorings(graphs, colorings, config.num_colorings, scheme, generator)
+
+    @property
+    def _iterations(self) -> LocalIterations:
+        return LocalIterations(self.config, self.layers, self.code, self.training)
 
     def _input_channels(self) -> int:
         """Input channels of the first layer: attributes and the code of the color."""

@@ -1,80 +1,88 @@
-"""CLIP's local iterations on a GPU, as the fused operation of `ops.propagation`."""
+"""Outputs of CLIP on a GPU, with the fused operations of `ops.propagation` and `ops.head`."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable
+from typing import cast
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
-from clipgnn.graphs.capacity import FixedBatch
+from clipgnn.graphs.batch import Batch
 from clipgnn.nn.aggregation import Aggregation
 from clipgnn.nn.linear import Linear
 from clipgnn.nn.norm import ROUNDING, BatchNorm
-from clipgnn.nn.readout import Readout
-from clipgnn.ops.head import MAX_GRAPHS, MAX_OUTPUTS, Dropout, HeadParameters, head_outputs
+from clipgnn.nn.readout import Readout, map_sums
+from clipgnn.ops.fused_parameters import DropoutMasks, HeadParameters, LayerParameters, Norm
+from clipgnn.ops.head import MAX_OUTPUTS, head_outputs
+from clipgnn.ops.kernels.launch.head import MAX_GRAPHS
 from clipgnn.ops.normalization import RAMP
-from clipgnn.ops.propagation import LayerParameters, Norm, Structure, propagate
+from clipgnn.ops.propagation import NodeInputs, propagate
+from clipgnn.ops.structure import Structure
+from clipgnn.parameters import CLIPParameters
 from clipgnn.shapes import Colorings, GraphFeatures
 
 
-def sum_of_last_activations(
-    batch: FixedBatch,
+def outputs(
+    batch: Batch,
     colorings: Colorings | None,
-    in_channels: int,
-    layers: Sequence[Aggregation],
+    config: CLIPParameters,
+    layers: Iterable[nn.Module],
+    readout: Readout,
     *,
     training: bool,
-) -> Tensor:
-    """Compute the sums of the activations of the last layer over the nodes of each graph.
+) -> GraphFeatures:
+    """Compute the output for each graph of each member; see `Network.forward_batch`.
 
-    Returns:
-        `[members, graphs, colorings, channels]`.
+    Args:
+        batch: a batch that `kernel_support` accepts.
+        colorings: `[colorings, nodes]`; None for no colors.
+        config: configuration of the network.
+        layers: an `Aggregation` for each local iteration.
+        readout: readout of the network.
+        training: whether the network is in training mode.
     """
-    structure = Structure(
-        x=batch.x,
-        in_channels=in_channels,
-        colors=colorings,
-        num_nodes=batch.num_nodes_of_members,
-        incoming=batch.edges.incoming,
-        outgoing=batch.edges.outgoing,
-        graph_begin=batch.nodes.begin,
-        graph_count=batch.nodes.count,
-        graph_of_node=batch.nodes.segment,
-    )
-    return propagate(
+    structure = batch.structure
+    assert structure is not None
+    aggregations = [cast(Aggregation, layer) for layer in layers]
+    last = aggregations[-1].psi.second
+    # [members, graphs, colorings, channels]
+    total = propagate(
         structure,
-        [_parameters(layer, is_last=layer is layers[-1]) for layer in layers],
-        [(_norm(layer.phi.norm), _norm(layer.psi.norm)) for layer in layers],
+        NodeInputs(batch.x, config.in_channels, colorings),
+        [_parameters(layer, is_last=layer is aggregations[-1]) for layer in aggregations],
+        [(_norm(layer.phi.norm), _norm(layer.psi.norm)) for layer in aggregations],
         training=training,
         precision=product_precision(),
     )
+    if batch.graph_attr is None and _head_suits(readout, total.shape[1], training=training):
+        return _outputs_from_sums(total, structure, last, readout, training=training)
+    pooled = map_sums(total, batch.nodes, last).amax(2)
+    return readout(pooled, batch.graph_attr, batch.graph_mask)
 
 
-def head_suits(readout: Readout, graphs: int, *, training: bool) -> bool:
-    """Whether `outputs_from_sums` supports this readout and number of graphs."""
+def _head_suits(readout: Readout, graphs: int, *, training: bool) -> bool:
+    """Whether `_outputs_from_sums` supports this readout and number of graphs."""
     if readout.second.weight.shape[2] > MAX_OUTPUTS or (training and graphs > MAX_GRAPHS):
         return False
     return readout.dropout.seeded or readout.dropout.probability == 0 or not training
 
 
-def outputs_from_sums(
-    total: Tensor, batch: FixedBatch, last: Linear, readout: Readout, *, training: bool
+def _outputs_from_sums(
+    total: Tensor, structure: Structure, last: Linear, readout: Readout, *, training: bool
 ) -> GraphFeatures:
     """Compute the output of each graph from its sums `[members, graphs, colorings, channels]`."""
-    dropout = None
+    masks = None
     if training and readout.dropout.probability > 0:
-        dropout = Dropout(readout.dropout.probability, *readout.dropout.next_masks())
+        masks = DropoutMasks(readout.dropout.probability, *readout.dropout.next_masks())
     norm = _norm(readout.norm)
     parameters = HeadParameters(
         *_map(last), *_map(readout.first), norm.weight, norm.bias, *_map(readout.second)
     )
-    assert batch.graph_mask is not None
     return head_outputs(
         total,
-        batch.nodes.counts,
-        batch.graph_mask,
+        structure,
         parameters,
         norm,
-        dropout,
+        masks,
         training=training,
         precision=product_precision(),
     )

@@ -8,22 +8,18 @@ from typing import Any, ClassVar, TypeVar
 import torch
 from torch import Tensor, nn
 
-from clipgnn.coloring.groups import Partition
 from clipgnn.coloring.random import Random
 from clipgnn.coloring.schemes import Scheme
-from clipgnn.coloring.stream import ColoringStream, InMemoryColorings
-from clipgnn.errors import InvalidGraphError, InvalidParameterError, shown
+from clipgnn.coloring.stream import ColoringStream
+from clipgnn.errors import InvalidParameterError, shown
 from clipgnn.graphs.batch import Batch
 from clipgnn.graphs.exact import ExactBatch
 from clipgnn.graphs.packed import PackedGraphs, check_graph_set
 from clipgnn.graphs.seeds import check_seed
-from clipgnn.nn.checks import (
-    check_colorings,
-    check_graph_attributes,
-    check_readable,
-    check_transforms,
-)
+from clipgnn.nn.batch_colorings import drawn_colorings, given_colorings
+from clipgnn.nn.checks import check_graph_attributes, check_readable, check_transforms
 from clipgnn.nn.dropout import Dropout
+from clipgnn.nn.graph_set_checks import check_channels, check_supported
 from clipgnn.nn.layer import Generators, Layer
 from clipgnn.nn.mlp import MLP
 from clipgnn.parameters import NetworkParameters
@@ -115,16 +111,7 @@ class Network(nn.Module, ABC):
         Raises:
             InvalidGraphError: if they cannot.
         """
-        for attribute, readable in (
-            ("edge_attr", "edge_channels" in cls.schema.names()),
-            ("graph_attr", "graph_channels" in cls.schema.names()),
-            ("edge_weight", cls.reads_edge_weights),
-        ):
-            if getattr(graphs, attribute) is not None and not readable:
-                raise InvalidGraphError(
-                    f"{cls.schema.title} does not support {attribute}. Got {attribute} in "
-                    f"{graphs.name!r}. Leave it out: dataclasses.replace(graphs, {attribute}=None)."
-                )
+        check_supported(graphs, cls.schema, reads_edge_weights=cls.reads_edge_weights)
 
     def check_channels(self, graphs: PackedGraphs) -> None:
         """Check that the graphs have the channels that the network was built for.
@@ -133,14 +120,7 @@ class Network(nn.Module, ABC):
             InvalidGraphError: if they do not.
         """
         self.check_graphs(graphs)
-        for name in ("in_channels", "edge_channels", "graph_channels"):
-            expected, found = getattr(self.config, name, 0), getattr(graphs, name)
-            if expected != found:
-                raise InvalidGraphError(
-                    f"The graphs must have {name}={expected}, as the network was built. Got "
-                    f"{name}={found} in {graphs.name!r}. Build the network with {name}={found}, or "
-                    f"with {type(self).__name__}.from_graphs."
-                )
+        check_channels(graphs, self.config, type(self).__name__)
 
     def prepare(self, graphs: PackedGraphs) -> tuple[Tensor, ...]:
         """Compute tensors that the network needs once for each graph: `Batch.prepared`.
@@ -369,26 +349,15 @@ class Network(nn.Module, ABC):
     ) -> ColoringStream | None:
         """Colorings of a batch: given by the user, or of the scheme; None for no colors."""
         if given is not None:
-            if not torch.compiler.is_compiling():
-                nodes = graphs.num_nodes // self.config.num_members
-                check_colorings(given, nodes, k, self.largest_color())
-            repeated = given.repeat(1, self.config.num_members)  # [colorings, members * nodes]
-            return InMemoryColorings(repeated, graphs.graph_of_node, graphs.num_graphs)
+            return given_colorings(
+                given, graphs, k, self.config.num_members, largest_color=self.largest_color()
+            )
         if k == 0:
             return None
         # Drawing depends on values and is not compiled.
         compiling = torch.compiler.is_compiling()
-        draw = torch.compiler.disable(self._draw) if compiling else self._draw
-        return draw(graphs, k, scheme, generator)
-
-    def _draw(
-        self, graphs: ExactBatch, k: int, scheme: Scheme, generator: torch.Generator | None
-    ) -> ColoringStream:
-        groups = scheme.groups(graphs.x, graphs.edge_index, graphs.graph_of_node)
-        partition = Partition.of(groups, graphs.graph_of_node, graphs.num_graphs)
-        stream = scheme.stream(partition, k, generator)
-        self.check_num_colors(int(partition.sizes.max()))
-        return stream
+        draw = torch.compiler.disable(drawn_colorings) if compiling else drawn_colorings
+        return draw(graphs, k, scheme, generator, self.check_num_colors)
 
     def check_num_colors(self, num_colors: int) -> None:
         """Check that the network has at least `num_colors` colors.

@@ -126,7 +126,7 @@ def maximum(
             return run(batch, winning, moments).amax(1)
     module = _RunModule(run, network)
     inputs = _Inputs(batch, moments, dict(module.named_parameters()))
-    program = _Program(module, inputs, stream, part_size, per_node, autocast)
+    program = _PartwiseProgram(module, inputs, stream, part_size, per_node, autocast)
     return _PartwiseMaximum.apply(program, *inputs.tensors())  # type: ignore[no-untyped-call]
 
 
@@ -162,7 +162,7 @@ class _Autocast:
 
 
 @dataclass(frozen=True)
-class _Program:
+class _PartwiseProgram:
     """The computation of `_PartwiseMaximum`, part by part."""
 
     module: _RunModule
@@ -188,7 +188,7 @@ class _PartwiseMaximum(torch.autograd.Function):
     """
 
     @staticmethod
-    def forward(ctx: Any, program: _Program, *tensors: Tensor | None) -> Tensor:
+    def forward(ctx: Any, program: _PartwiseProgram, *tensors: Tensor | None) -> Tensor:
         best = winner = torch.empty(0)
         with program.autocast.restored():
             for number, part, rows in program.parts(program.inputs.batch):
@@ -213,7 +213,7 @@ class _PartwiseMaximum(torch.autograd.Function):
                 "create_graph=True. For second derivatives set colorings_at_once to the number "
                 "of colorings, so that none are streamed."
             )
-        program: _Program = ctx.program
+        program: _PartwiseProgram = ctx.program
         winner, *saved = ctx.saved_tensors
         leaves = [
             None if tensor is None else tensor.detach().requires_grad_(needed)

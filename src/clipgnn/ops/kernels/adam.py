@@ -1,6 +1,5 @@
 """Triton kernel of Adam on flat tensors."""
 
-# mypy: ignore-errors
 import triton
 import triton.language as tl
 from torch import Tensor

@@ -4,7 +4,6 @@ Maps of φ and of ψ are computed together. Their weights have a row for each at
 label, followed by a row for each color.
 """
 
-# mypy: ignore-errors
 import triton.language as tl
 
 from clipgnn.ops.kernels.kernel import helper, kernel

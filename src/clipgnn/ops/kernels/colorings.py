@@ -1,6 +1,5 @@
 """Triton kernel for random colorings: ranks of hashed keys within groups of nodes."""
 
-# mypy: ignore-errors
 import torch
 import triton
 import triton.language as tl

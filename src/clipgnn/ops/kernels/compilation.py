@@ -6,7 +6,6 @@ process imports Triton, without using the device, and divides into as many proce
 cores. Triton's cache on disk, which all processes share, then has the kernels.
 """
 
-# mypy: ignore-errors
 import hashlib
 import json
 import multiprocessing
@@ -76,7 +75,7 @@ def _folder() -> Path:
 class _Compiler:
     """A process that compiles kernels."""
 
-    def __init__(self, process: subprocess.Popen) -> None:
+    def __init__(self, process: subprocess.Popen[str]) -> None:
         self._process = process
 
     @classmethod

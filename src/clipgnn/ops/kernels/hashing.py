@@ -1,6 +1,5 @@
 """Random bits in Triton kernels, equal to those of `ops.hashing`."""
 
-# mypy: ignore-errors
 import triton.language as tl  # noqa: F401  (Triton's interpreter requires it)
 
 from clipgnn.ops.kernels.kernel import helper

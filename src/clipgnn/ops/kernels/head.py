@@ -1,6 +1,5 @@
 """Triton kernels for the maximum over colorings and the readout, forward and backward."""
 
-# mypy: ignore-errors
 import triton.language as tl
 
 from clipgnn.ops.kernels.hashing import hashed, mix

@@ -1,11 +1,11 @@
 """Kernels that can be launched, or collected to be compiled first."""
 
-# mypy: ignore-errors
 import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from importlib import import_module
+from typing import Any
 
 import torch
 import triton
@@ -52,15 +52,15 @@ class Kernel:
             inside `collecting` too.
     """
 
-    def __init__(self, function: Callable, *, is_index: bool = False) -> None:
+    def __init__(self, function: Callable[..., None], *, is_index: bool = False) -> None:
         self.function = triton.jit(function, do_not_specialize=SIZES)
         self.is_index = is_index
 
     def __getitem__(self, grid: tuple[int, ...]) -> Callable[..., None]:
         """Return the function that launches the kernel."""
 
-        def launch(*arguments, **options) -> None:
-            options = {**OPTIONS, **options}
+        def launch(*arguments: Any, **given: Any) -> None:
+            options = {**OPTIONS, **given}
             descriptions = _collected.get(torch.cuda.current_stream()) if _collected else None
             if descriptions is None or self.is_index:
                 self.function[grid](*arguments, **options)
@@ -69,14 +69,14 @@ class Kernel:
 
         return launch
 
-    def _describe(self, arguments: tuple, options: dict) -> str:
+    def _describe(self, arguments: tuple[Any, ...], options: dict[str, Any]) -> str:
         """Describe what has to be compiled, equally for all sizes of batches."""
         names = self.function.arg_names
         described = [_described(*own) for own in zip(names, arguments, strict=False)]
         return json.dumps([self.function.__module__, self.function.__name__, described, options])
 
 
-def _described(name: str, value: torch.Tensor | float) -> dict | float:
+def _described(name: str, value: torch.Tensor | float) -> dict[str, Any] | float:
     if isinstance(value, torch.Tensor):
         return {"dtype": str(value.dtype).removeprefix("torch."), "offset": value.data_ptr() % 16}
     if name in SIZES:
@@ -111,7 +111,8 @@ def collecting() -> Iterator[list[str]]:
 
     A backward pass runs in a thread of its own, but on the stream of its forward pass.
     """
-    stream, descriptions = torch.cuda.current_stream(), []
+    stream = torch.cuda.current_stream()
+    descriptions: list[str] = []
     _collected[stream] = descriptions
     try:
         yield descriptions
@@ -126,7 +127,7 @@ index_kernel = partial(Kernel, is_index=True)
 """Decorator of kernels that compute indices."""
 
 
-def helper(function: Callable):
+def helper(function: Callable[..., Any]) -> Any:
     """Decorator of functions that kernels call.
 
     Their keys are computed at once. The key of a kernel in Triton's cache contains the constants of

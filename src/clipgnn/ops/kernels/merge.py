@@ -5,7 +5,6 @@ channels]` for φ and for ψ, the weight `[channels, channels]` of the sums over
 `[2 * channels]`. The gradient has no bias: one before a batch normalization has a gradient of 0.
 """
 
-# mypy: ignore-errors
 import triton.language as tl
 
 from clipgnn.ops.kernels.kernel import helper, kernel

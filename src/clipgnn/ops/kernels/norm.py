@@ -5,7 +5,6 @@ sum of their squared deviations. `train_coefficients` combines the tiles, in a f
 that read the rows normalize them with the coefficients: `x * scale + shift`.
 """
 
-# mypy: ignore-errors
 import triton.language as tl
 
 from clipgnn.ops.kernels.kernel import helper, kernel

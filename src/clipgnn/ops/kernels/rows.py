@@ -4,7 +4,6 @@ A row is a node with one of its colorings. Programs compute tiles of the rows of
 padding, at the end of each member, are neither read nor written.
 """
 
-# mypy: ignore-errors
 import triton.language as tl
 
 from clipgnn.ops.kernels.kernel import helper, kernel

@@ -1,6 +1,5 @@
 """Triton kernel that assigns the nodes of the chosen graphs to the slots of a batch."""
 
-# mypy: ignore-errors
 import triton
 import triton.language as tl
 from torch import Tensor

@@ -1,6 +1,5 @@
 """The Triton kernel of `gather_sum` and `segment_sum`."""
 
-# mypy: ignore-errors
 import torch
 import triton
 import triton.language as tl

@@ -1,0 +1,56 @@
+"""Colorings of a user's batch for all members: those that are given, and those of a scheme."""
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+from clipgnn.coloring.groups import Partition
+from clipgnn.coloring.schemes import Scheme
+from clipgnn.coloring.stream import ColoringStream, InMemoryColorings
+from clipgnn.graphs.exact import ExactBatch
+from clipgnn.nn.checks import check_colorings
+
+
+def given_colorings(
+    given: Tensor, graphs: ExactBatch, k: int, num_members: int, *, largest_color: int | None
+) -> ColoringStream:
+    """Check the colorings that a user has given, and repeat them for each member.
+
+    Args:
+        given: `[colorings, nodes]`.
+        graphs: the batch of all members.
+        k: number of colorings of the network; 0 if it accepts none.
+        num_members: number of members.
+        largest_color: largest color of the network; None if any color is valid.
+
+    Raises:
+        InvalidColoringError: if they do not match the network.
+    """
+    if not torch.compiler.is_compiling():
+        check_colorings(given, graphs.num_nodes // num_members, k, largest_color)
+    repeated = given.repeat(1, num_members)  # [colorings, members * nodes]
+    return InMemoryColorings(repeated, graphs.graph_of_node, graphs.num_graphs)
+
+
+def drawn_colorings(
+    graphs: ExactBatch,
+    k: int,
+    scheme: Scheme,
+    generator: torch.Generator | None,
+    check_num_colors: Callable[[int], None],
+) -> ColoringStream:
+    """Colorings of a scheme.
+
+    Args:
+        graphs: the batch of all members.
+        k: number of colorings.
+        scheme: the coloring scheme.
+        generator: source of random colorings.
+        check_num_colors: raises an error if the network has fewer colors than the batch needs.
+    """
+    groups = scheme.groups(graphs.x, graphs.edge_index, graphs.graph_of_node)
+    partition = Partition.of(groups, graphs.graph_of_node, graphs.num_graphs)
+    stream = scheme.stream(partition, k, generator)
+    check_num_colors(int(partition.sizes.max()))
+    return stream

@@ -1,0 +1,1 @@
+"""Launches of the Triton kernels of CLIP, with their grids and tile sizes."""
