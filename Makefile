@@ -18,7 +18,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 help:
 	@echo "make demo       what CLIP can do, in a minute"
-	@echo "make test       lint, then the test suite"
+	@echo "make test       lint and the test suite"
 	@echo "make docs       check links and code of the documentation, run its examples"
 	@echo "make figures    draw docs/figures again, from the stores of results/"
 	@echo "make slow       the tests that take long"
@@ -34,8 +34,12 @@ demo: $(READY)
 
 # Small products gain nothing from threads, and lose much where cores are shared.
 suite test-oldest docs wheel-test slow: export OMP_NUM_THREADS := $(or $(OMP_NUM_THREADS),1)
+# Otherwise each process would compile the sources of the package and of the tests again.
+suite test-oldest docs wheel-test slow: export PYTHONDONTWRITEBYTECODE :=
 
-test: lint suite
+# At the same time: mypy uses one core only, and tests that start processes wait for them.
+test: $(READY)
+	@$(MAKE) --no-print-directory --jobs=2 lint suite
 
 # The tests without the linters. CLIPGNN_TEST_WITHOUT=igraph,grakel,pandas,ray blocks optional packages.
 suite: $(READY)

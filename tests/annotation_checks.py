@@ -15,12 +15,13 @@ from typing import Any, ForwardRef, get_args
 
 import jaxtyping
 import numpy as np
-from beartype import beartype
+from beartype import BeartypeConf, beartype
 
 _jaxtyped = jaxtyping.jaxtyped
+_beartype = beartype(conf=BeartypeConf(violation_type=jaxtyping.TypeCheckError))
 
 
-@beartype
+@_beartype
 def _integer(number: np.integer[Any]) -> None:
     """Show beartype this hint alone; 0.23 rejects it if it has met it in a union before."""
 
@@ -55,7 +56,7 @@ def _checked_calls(function: Callable[..., Any]) -> Callable[..., Any]:
             }
             has_shapes = any(map(_is_shape, hints.values()))
             function.__annotations__ = hints
-            checking = beartype(function)
+            checking = _beartype(function)
         if not has_shapes:
             return checking(*arguments, **named)
         context: AbstractContextManager[None] = _jaxtyped("context")
