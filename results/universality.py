@@ -10,6 +10,7 @@ not about generalization.
 """
 
 import argparse
+import copy
 import json
 import sys
 import time
@@ -25,6 +26,7 @@ from torch import Tensor
 
 from clipgnn.experiments.machine import installed_versions, this_machine
 from clipgnn.graphs.packed import PackedGraphs
+from clipgnn.nn.network import Network
 from clipgnn.ops.refinement import refine_colors
 from clipgnn.parameters import Recipe
 from clipgnn.training import Epoch, ModelSpec, Split, train
@@ -55,6 +57,8 @@ class Fit:
         num_weights: number of its weights.
         error: mean squared error in evaluation, with running averages in batch normalization.
         training_error: the same in the last step, with the statistics of the batch.
+        uncorrected_error: the same in evaluation, if the running variance of the last normalization
+            is that of the graphs, without the usual factor n / (n - 1).
         relabeled_error: the same in evaluation on graphs whose nodes are in another order.
         lower_bound: smallest error of any function that cannot distinguish more than 1-WL.
         spread: largest difference between outputs of graphs that 1-WL cannot distinguish.
@@ -68,6 +72,7 @@ class Fit:
     num_weights: int
     error: float
     training_error: float
+    uncorrected_error: float
     relabeled_error: float
     lower_bound: float
     spread: float
@@ -183,6 +188,7 @@ def fit(
     classes = wl_classes(data)
     outputs = trained.predict(data).cpu().squeeze(1)
     others = trained.predict(packed(relabeled(graphs, seed), targets)).cpu().squeeze(1)
+    uncorrected = uncorrected_variance(trained.model, len(graphs)).predict(data).cpu().squeeze(1)
     losses = trained.history.train_loss
     errors = [score**2 for score in trained.history.test_score]
     epochs = range(every, recipe.epochs + 1, every)
@@ -193,6 +199,7 @@ def fit(
         num_weights=sum(own.numel() for own in trained.model.parameters()),
         error=float((outputs - targets).square().mean()),
         training_error=losses[-1],
+        uncorrected_error=float((uncorrected - targets).square().mean()),
         relabeled_error=float((others - targets).square().mean()),
         lower_bound=lower_bound(targets, classes),
         spread=max(float(outputs[own].max() - outputs[own].min()) for own in classes),
@@ -203,6 +210,15 @@ def fit(
             "evaluation": [float(f"{errors[epoch - 1]:.3g}") for epoch in epochs],
         },
     )
+
+
+def uncorrected_variance(network: Network, num_graphs: int) -> Network:
+    """Return a copy with the running variance of `num_graphs` graphs, not its unbiased estimate."""
+    network = copy.deepcopy(network)
+    for name, average in network.named_buffers():
+        if name == "readout.norm.running_var":
+            average.mul_((num_graphs - 1) / num_graphs)
+    return network
 
 
 def recipe_for(num_graphs: int, epochs: int, learning_rate: float, halve_every: int) -> Recipe:
