@@ -1,6 +1,7 @@
 """Isomorphism classes of the graphs of a data set."""
 
 from collections import defaultdict
+from typing import TYPE_CHECKING
 
 import networkx as nx
 import torch
@@ -9,6 +10,11 @@ from torch import Tensor
 from clipgnn.graphs.packed import PackedGraphs
 from clipgnn.ops.numbering import number_rows
 from clipgnn.ops.refinement import lexicographic_ranks, refine_colors
+
+if TYPE_CHECKING:
+    Graph = nx.Graph[int]  # generic in its type stubs only
+else:
+    Graph = nx.Graph
 
 
 def refined_classes(graphs: PackedGraphs) -> tuple[Tensor, Tensor]:
@@ -39,7 +45,7 @@ def isomorphism_classes(graphs: PackedGraphs) -> Tensor:
         The class of each graph, `[graphs]`, from 0, in the order of their first graphs.
     """
     refined, colors = refined_classes(graphs)
-    known: dict[int, list[tuple[int, "nx.Graph[int]"]]] = defaultdict(list)
+    known: dict[int, list[tuple[int, Graph]]] = defaultdict(list)
     classes: list[int] = []
     count = 0
     for number, own_class in enumerate(refined.tolist()):
@@ -56,10 +62,10 @@ def isomorphism_classes(graphs: PackedGraphs) -> Tensor:
     return torch.tensor(classes)
 
 
-def _as_networkx(graphs: PackedGraphs, number: int, colors: Tensor) -> "nx.Graph[int]":
+def _as_networkx(graphs: PackedGraphs, number: int, colors: Tensor) -> Graph:
     nodes = slice(*graphs.node_pointers[number : number + 2].tolist())
     edges = slice(*graphs.edge_pointers[number : number + 2].tolist())
-    graph: nx.Graph[int] = nx.DiGraph() if graphs.directed else nx.Graph()
+    graph: Graph = nx.DiGraph() if graphs.directed else nx.Graph()
     for node, color in enumerate(colors[nodes].tolist()):
         graph.add_node(node, color=color)
     graph.add_edges_from(graphs.edge_index[:, edges].t().tolist())

@@ -21,9 +21,6 @@ APPLICATION = 0x434C4950
 
 SCHEMA_VERSION = 5
 
-PAGE_BYTES = 16384
-"""Size of a page of the file. A result takes about 2 kB, so that smaller pages waste a fifth."""
-
 BUSY_SECONDS = 0.1
 """Seconds that SQLite itself waits for a lock; Python handles Ctrl-C between two waits."""
 
@@ -250,7 +247,6 @@ class Database:
         with self.errors():
             self._execute("PRAGMA synchronous = FULL")
             self._execute("PRAGMA foreign_keys = ON")
-            self._execute(f"PRAGMA page_size = {PAGE_BYTES}")  # of a file without tables
         if create and not self.read("SELECT name FROM sqlite_schema"):
             with self.transaction():  # another process may have created the tables meanwhile
                 if not self.read("SELECT name FROM sqlite_schema"):

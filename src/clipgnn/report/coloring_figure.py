@@ -1,7 +1,7 @@
 """Figure of colorings: the attributes and colors of the nodes of one graph, as in Figure 3."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import networkx as nx
 import numpy as np
@@ -13,7 +13,11 @@ from numpy.typing import NDArray
 from clipgnn.errors import InvalidColoringError
 from clipgnn.report.figures import GRAY, PALETTE, panels
 
-Graph: TypeAlias = "nx.Graph[Any]"
+if TYPE_CHECKING:
+    Graph = nx.Graph[Any]  # generic in its type stubs only
+else:
+    Graph = nx.Graph
+
 Positions: TypeAlias = Mapping[Any, tuple[float | int, float | int] | NDArray[np.float64]]
 
 SHAPES = "osDh^v"
