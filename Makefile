@@ -13,13 +13,14 @@ PYTEST_FLAGS ?= --timeout=600 --numprocesses=2 --dist=loadfile --no-loadscope-re
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test suite test-oldest docs wheel-test slow fuzz lint lock format bench clean distclean
+.PHONY: help demo test suite test-oldest docs figures wheel-test slow fuzz lint lock format bench clean distclean
 .DELETE_ON_ERROR:
 
 help:
 	@echo "make demo       what CLIP can do, in a minute"
 	@echo "make test       lint and the test suite"
 	@echo "make docs       check links and code of the documentation, run its examples"
+	@echo "make figures    draw docs/figures again, from the stores of results/"
 	@echo "make slow       the tests that take long"
 	@echo "make fuzz       100,000 random inputs (EXAMPLES=, OUTPUT=counts.md, SEED=)"
 	@echo "make lint       ruff, mypy, import-linter"
@@ -40,7 +41,7 @@ suite test-oldest docs wheel-test slow: export PYTHONDONTWRITEBYTECODE :=
 test: $(READY)
 	@$(MAKE) --no-print-directory --jobs=2 lint suite
 
-# The tests without the linters. CLIPGNN_TEST_WITHOUT=igraph,grakel,ray blocks optional packages.
+# The tests without the linters. CLIPGNN_TEST_WITHOUT=igraph,grakel,pandas,ray blocks optional packages.
 suite: $(READY)
 	$(BIN)/python -m pytest $(PYTEST_FLAGS)
 
@@ -50,6 +51,9 @@ test-oldest: $(OLDEST)/.ready
 
 docs: $(READY)
 	$(BIN)/python -m pytest -n0 tests/test_docs.py src
+
+figures: $(READY)
+	$(BIN)/python tools/figures.py
 
 # Builds the wheel, installs it in a new environment and uses it from another folder.
 wheel-test: $(READY)
@@ -111,7 +115,7 @@ $(READY): pyproject.toml constraints.txt requirements-dev.txt
 
 $(OLDEST)/.ready: pyproject.toml constraints-oldest.txt
 	$(or $(PYTHON),python3.11) -m venv --clear $(OLDEST)
-	$(OLDEST)/bin/python -m pip install --quiet --constraint constraints-oldest.txt --editable '.[baselines,ray,test]'
+	$(OLDEST)/bin/python -m pip install --quiet --constraint constraints-oldest.txt --editable '.[baselines,pandas,ray,test]'
 	@touch $@
 
 clean:

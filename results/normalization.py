@@ -112,17 +112,17 @@ class Scores:
     @torch.no_grad()
     def compute(self) -> None:
         """Score in all ways; the running averages stay as they are."""
-        engine, parts = self.engine, self.engine.test_parts
+        engine = self.engine
         engine.network.eval()
-        self.values[0].copy_(engine.evaluate(parts).scores)
+        self.values[0].copy_(engine.evaluate("test").scores)
         with self.momentum(0.0):
-            self.values[1].copy_(engine.evaluate(parts).scores)
+            self.values[1].copy_(engine.evaluate("test").scores)
         kept = [{name: value.clone() for name, value in n.named_buffers()} for n in self.norms]
         with self.momentum(1.0):
             padded = engine.num_members > 1 or engine.device.type == "cuda"
             batch = engine.assembler.batch(*self.graphs, padded=padded)
             engine._outputs(batch, ((engine.epoch_number * 2 + 1) << 32) - 1)
-        self.values[2].copy_(engine.evaluate(parts).scores)
+        self.values[2].copy_(engine.evaluate("test").scores)
         for own, buffers in zip(self.norms, kept, strict=True):
             for name, value in own.named_buffers():
                 value.copy_(buffers[name])

@@ -14,7 +14,17 @@ from typing import TextIO
 
 from clipgnn.errors import ClipGNNError, DamagedStoreError, one_line
 
-_ASCII = {"±": "+-", "×": "x", "–": "-", "∞": "inf", "…": "...", "→": "->", "≤": "<=", "≥": ">="}
+_ASCII = {
+    "±": "+-",
+    "×": "x",
+    "–": "-",
+    "∞": "inf",
+    "…": "...",
+    "→": "->",
+    "≤": "<=",
+    "≥": ">=",
+    "†": "^",
+}
 """Replacements for characters that an encoding lacks; any other becomes an escape."""
 
 MAX_CHARACTERS = 2000

@@ -17,6 +17,10 @@ Numbers = Sequence[float | int] | NDArray[Any]
 """Numbers from which `Scores` are made."""
 
 
+CURVES = ("train_loss", "test_score", "validation_score", "fresh_score")
+"""Names of the curves, in the order of the arguments of `Curves`."""
+
+
 @dataclass(frozen=True, eq=False, init=False)
 class Curves:
     r"""The curves of one training run; all numbers are finite.
@@ -27,6 +31,7 @@ class Curves:
         train_loss: mean training loss of each epoch; for a kernel, the training error.
         test_score: score of the test graphs after each epoch.
         validation_score: score of the validation graphs after each epoch; empty without them.
+        fresh_score: score of a second test set after each epoch; empty without one.
         metric: name of the metric of the scores, one of `METRICS`.
         diverged: None, or the epoch and learning rate at which a loss or score was no longer
             finite; the curves then end before that epoch.
@@ -37,12 +42,13 @@ class Curves:
 
     Shapes:
         train_loss, test_score: :math:`(\text{epochs})`.
-        validation_score: :math:`(\text{epochs})` or :math:`(0)`.
+        validation_score, fresh_score: :math:`(\text{epochs})` or :math:`(0)`.
     """
 
     train_loss: Scores
     test_score: Scores
     validation_score: Scores
+    fresh_score: Scores
     metric: str
     diverged: str | None
 
@@ -51,18 +57,18 @@ class Curves:
         train_loss: Numbers,
         test_score: Numbers,
         validation_score: Numbers = (),
+        fresh_score: Numbers = (),
         *,
         metric: str = "accuracy",
         diverged: str | None = None,
     ) -> None:
         check_metric(metric)
-        given = (train_loss, test_score, validation_score)
-        names = ("train_loss", "test_score", "validation_score")
-        for name, values in zip(names, given, strict=True):
+        given = (train_loss, test_score, validation_score, fresh_score)
+        for name, values in zip(CURVES, given, strict=True):
             object.__setattr__(self, name, _finite(name, values))
         object.__setattr__(self, "metric", metric)
         object.__setattr__(self, "diverged", diverged)
-        for name in ("train_loss", "validation_score"):
+        for name in CURVES:
             length = len(getattr(self, name))
             if length != self.epochs and (name == "train_loss" or length):
                 raise InvalidParameterError(
@@ -98,11 +104,18 @@ class Curves:
         """Return the test score after an epoch, or the last one if training stopped earlier."""
         return float(self.test_score[min(epoch, self.epochs - 1)])
 
-    def check_complete(self, *, validation: bool) -> None:
+    def fresh_score_at(self, epoch: int) -> float | None:
+        """Return the score of the second test set likewise; None without one."""
+        if not len(self.fresh_score):
+            return None
+        return float(self.fresh_score[min(epoch, self.epochs - 1)])
+
+    def check_complete(self, *, validation: bool, fresh: bool = False) -> None:
         """Check that there are scores, unless training diverged.
 
         Args:
             validation: whether there must be validation scores.
+            fresh: whether there must be scores of a second test set.
 
         Raises:
             InvalidParameterError: if scores are missing.
@@ -115,15 +128,17 @@ class Curves:
             raise InvalidParameterError(
                 "validation_score must have a value for each epoch of a nested split. Got none."
             )
+        if fresh and not len(self.fresh_score):
+            raise InvalidParameterError(
+                "fresh_score must have a value for each epoch of a trial with fresh graphs. Got "
+                "none."
+            )
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Curves):
             return NotImplemented
-        return (
-            (self.metric, self.diverged) == (other.metric, other.diverged)
-            and np.array_equal(self.train_loss, other.train_loss)
-            and np.array_equal(self.test_score, other.test_score)
-            and np.array_equal(self.validation_score, other.validation_score)
+        return (self.metric, self.diverged) == (other.metric, other.diverged) and all(
+            np.array_equal(getattr(self, name), getattr(other, name)) for name in CURVES
         )
 
     __hash__ = None  # type: ignore[assignment]
@@ -139,11 +154,7 @@ def mean_curves(curves: Sequence[Curves]) -> Curves:
         curves: at least one `Curves`, each with at least one epoch.
     """
     return Curves(
-        _aligned([own.train_loss for own in curves]).mean(axis=0),
-        _aligned([own.test_score for own in curves]).mean(axis=0),
-        _aligned([own.validation_score for own in curves]).mean(axis=0)
-        if all(len(own.validation_score) for own in curves)
-        else (),
+        *(_mean([getattr(own, name) for own in curves]) for name in CURVES),
         metric=curves[0].metric,
     )
 
@@ -177,7 +188,15 @@ def _finite(name: str, values: Numbers) -> Scores:
     return array
 
 
-def _aligned(curves: Sequence[Scores]) -> Scores:
+def _mean(curves: Sequence[Scores]) -> Scores:
+    """Return the mean of curves; empty if one of them is."""
+    if not all(len(curve) for curve in curves):
+        return np.empty(0)
+    mean: Scores = aligned(curves).mean(axis=0)
+    return mean
+
+
+def aligned(curves: Sequence[Scores]) -> Scores:
     """Stack curves as rows, padded with their last values: `[curves, epochs]`."""
     length = max(len(curve) for curve in curves)
     return np.stack([np.pad(curve, (0, length - len(curve)), mode="edge") for curve in curves])

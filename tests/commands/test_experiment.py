@@ -27,9 +27,7 @@ def call(tmp_path, monkeypatch, capsys):
     """Runs a command in a folder of its own: status, standard output, error output."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "160")
-    monkeypatch.setattr(
-        "clipgnn.experiments.work.run_trials", lambda trials, device, deterministic: fake(trials)
-    )
+    monkeypatch.setattr("clipgnn.experiments.work.run_trials", lambda trials, **_: fake(trials))
     monkeypatch.setattr(data, "fingerprint_of", fake_fingerprint)
     Path("experiments").mkdir()
     Path("experiments/small.toml").write_text(SMALL)
@@ -78,7 +76,11 @@ def test_run_status_report_resume(call):
 
 @pytest.mark.parametrize(
     ("ending", "name", "begin"),
-    [(".md", "markdown", "# A small table"), (".csv", "csv", "# Comm"), (".tex", "latex", "% Com")],
+    [
+        (".md", "markdown", "# A small table"),
+        (".csv", "csv", "model,dataset,"),
+        (".tex", "latex", "% Com"),
+    ],
 )
 def test_formats(call, ending, name, begin):
     status, text, _ = call(*RUN, "--format", name)
@@ -121,9 +123,7 @@ def test_replaced_data_are_measured_again(call, monkeypatch):
     # what was finished on the old data is still what is shown
     assert "16 of 16 trials finished" in call("status", "small")[1]
     assert "Trials: 16 of 16 finished" in call("report", "small")[1]
-    monkeypatch.setattr(
-        "clipgnn.experiments.work.run_trials", lambda trials, device, deterministic: 1 / 0
-    )
+    monkeypatch.setattr("clipgnn.experiments.work.run_trials", lambda trials, **_: 1 / 0)
     status, text, messages = call(*csl)
     assert status == 1
     assert (
@@ -202,11 +202,26 @@ def test_fair(call):
     assert 'Protocol "gin"' in text
 
 
+def test_last_uses_the_trials_of_gin(call, monkeypatch):
+    assert call(*RUN)[0] == 0
+    status, text, _ = call("report", "small", "--protocol", "last", "--format", "markdown")
+    assert status == 0
+    assert 'Protocol "last": score of the last epoch' in text
+    assert "INCOMPLETE" not in text
+    chosen = text.partition("## Chosen")[2].partition("## Provenance")[0]
+    assert chosen.count(": epoch 5; ") == 4, "of five epochs"
+    # Nothing is left to train.
+    monkeypatch.setattr("clipgnn.experiments.work.run_trials", lambda *_, **__: 1 / 0)
+    status, text, _ = call(*RUN, "--protocol", "last")
+    assert status == 0
+    assert 'Protocol "last"' in text
+
+
 def test_a_trial_that_fails(call, monkeypatch):
     bad = small_experiment().trials()[7]
     monkeypatch.setattr(
         "clipgnn.experiments.work.run_trials",
-        lambda trials, device, deterministic: failing(trials, bad=bad.identity),
+        lambda trials, **_: failing(trials, bad=bad.identity),
     )
     status, table, messages = call(*RUN)
     assert status == 1
@@ -223,9 +238,7 @@ def test_a_trial_that_fails(call, monkeypatch):
 def test_a_trial_that_diverges(call, monkeypatch):
     bad = small_experiment().trials()[7]
     work = partial(diverging, bad={bad.identity})
-    monkeypatch.setattr(
-        "clipgnn.experiments.work.run_trials", lambda trials, device, deterministic: work(trials)
-    )
+    monkeypatch.setattr("clipgnn.experiments.work.run_trials", lambda trials, **_: work(trials))
     status, table, messages = call(*RUN)
     assert status == 0
     assert "small: 47 of 48 trials, 1 diverged" in messages
@@ -242,9 +255,7 @@ def test_a_trial_that_diverges(call, monkeypatch):
     assert "15 of 16, 1 diverged" in text
     assert f"1 × {REASON}" in text
     # it is not trained again, unless that is asked for
-    monkeypatch.setattr(
-        "clipgnn.experiments.work.run_trials", lambda trials, device, deterministic: fake(trials)
-    )
+    monkeypatch.setattr("clipgnn.experiments.work.run_trials", lambda trials, **_: fake(trials))
     status, _, messages = call("resume", "small", "--executor", "in-process")
     assert (status, "1 of 48 trials diverged" in messages) == (0, True)
     status, table, messages = call("resume", "small", "--executor", "in-process", "--retry-failed")
@@ -255,14 +266,14 @@ def test_a_trial_that_diverges(call, monkeypatch):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("run", "smal"), "no experiment 'smal'. Use one of small, smoke, table1"),
+        (("run", "smal"), "no experiment 'smal'. Use one of "),
         (("run", "nowhere/x.toml"), "no experiment file nowhere/x.toml"),
         ((*RUN, "--models", "17-CLIP"), "--models '17-CLIP' is not in small"),
         ((*RUN, "--datasets", "cls"), "Did you mean 'csl'?"),
         ((*RUN, "--folds", "9"), "--folds must be from 1 to 4"),
         ((*RUN, "--where", "num_layers"), "--where must have the form num_layers=3,5"),
         ((*RUN, "--where", "num_layers=7"), "--where num_layers must be one of 1, 2. Got 7"),
-        ((*RUN, "--protocol", "fare"), "--protocol must be one of gin, fair. Got 'fare'"),
+        ((*RUN, "--protocol", "fare"), "--protocol must be one of gin, fair, last. Got 'fare'"),
         ((*RUN, "--output", "table.doc"), "--output must end in .txt, .md, .csv, .tex"),
         ((*RUN, "--output", "nowhere/table.md"), "Create its folder first"),
         (("run", "small", "--device", "cude"), "--device must be auto, cpu, cuda or cuda:NUMBER"),
@@ -324,7 +335,7 @@ def test_a_report_of_the_wrong_protocol(call):
     assert call(*RUN)[0] == 0
     status, _, errors = call("report", "small", "--protocol", "fair")
     assert status == 2
-    assert '--protocol must be "gin" for trials without validation graphs' in errors
+    assert '--protocol must be "gin" or "last" for trials without validation graphs' in errors
 
 
 def test_repair(call):
@@ -373,7 +384,7 @@ def test_messages_are_not_broken_into_lines(call, monkeypatch, work):
     bad = small_experiment().trials()[7].identity
     monkeypatch.setattr(
         "clipgnn.experiments.work.run_trials",
-        lambda trials, device, deterministic: work(trials, bad=bad),
+        lambda trials, **_: work(trials, bad=bad),
     )
     _, _, messages = call(*RUN, "--datasets", "connectivity")
     starts = ("small: ", "failed: clip on", "1 of 32 trials ")
@@ -381,7 +392,7 @@ def test_messages_are_not_broken_into_lines(call, monkeypatch, work):
 
 
 def test_the_message_of_a_stopped_run_is_one_line(call, monkeypatch):
-    def stop(trials, device, deterministic):
+    def stop(trials, **_):
         raise KeyboardInterrupt
 
     monkeypatch.setenv("COLUMNS", "40")

@@ -81,3 +81,39 @@ def test_a_share_that_is_none(fraction: float) -> None:
 def test_too_few_graphs_to_hold_out() -> None:
     with pytest.raises(InvalidParameterError, match="every class"):
         hold_out(torch.arange(3), torch.tensor([0, 0, 1]), 0.3, seed=0)
+
+
+@pytest.mark.parametrize("regression", [False, True])
+def test_groups_stay_together(regression: bool) -> None:
+    y = torch.tensor([1, 0]).repeat(50)
+    groups = torch.arange(50).repeat_interleave(2)[torch.arange(100)]
+    folds = stratified_folds(y.double() if regression else y, 10, seed=3, groups=groups)
+    assert torch.cat([test for _, test in folds]).sort().values.tolist() == list(range(100))
+    for train, test in folds:
+        assert not set(groups[train].tolist()) & set(groups[test].tolist())
+        assert y[test].bincount().tolist() == [5, 5]
+    plain = stratified_folds(y, 10, seed=3)
+    assert any(set(groups[train].tolist()) & set(groups[test].tolist()) for train, test in plain)
+
+
+def test_held_out_groups_stay_together() -> None:
+    y, groups = torch.tensor([1, 0]).repeat(50), torch.arange(100) // 4
+    train = torch.arange(80)
+    kept, held_out = hold_out(train, y, 0.1, seed=1, groups=groups)
+    assert torch.cat([kept, held_out]).sort().values.tolist() == train.tolist()
+    assert held_out.numel() == 8
+    assert not set(groups[kept].tolist()) & set(groups[held_out].tolist())
+
+
+@pytest.mark.parametrize(
+    ("groups", "message"),
+    [
+        (torch.zeros(99), r"for each of the 100 graphs. Got \[99\]"),
+        ([0] * 100, "Got list"),
+        (torch.arange(100) % 9, "at least 10 groups, one for each fold. Got 9"),
+    ],
+)
+@pytest.mark.usefixtures("without_shape_checks")
+def test_groups_that_cannot_be(groups, message: str) -> None:
+    with pytest.raises(InvalidParameterError, match=message):
+        stratified_folds(classes(), 10, groups=groups)

@@ -13,6 +13,7 @@ from clipgnn.datasets.properties import (
     bipartiteness,
     circular_skip_links,
     connectivity,
+    matched_triangle_freeness,
     triangle_freeness,
 )
 from clipgnn.errors import InvalidParameterError
@@ -23,8 +24,8 @@ if TYPE_CHECKING:
 else:
     Graph = nx.Graph
 
-TASKS = [connectivity, bipartiteness, triangle_freeness, circular_skip_links]
-PAIRED = TASKS[:3]
+PAIRED: list[Callable[..., PackedGraphs]] = [connectivity, bipartiteness, triangle_freeness]
+TASKS = [*PAIRED, matched_triangle_freeness, circular_skip_links]
 
 
 def networkx_graphs(data: PackedGraphs) -> list[Graph]:
@@ -96,6 +97,23 @@ def test_triangle_freeness(seed: int) -> None:
         assert triangles(negative) >= 1
         # Edges were added until there was a triangle, so one of them, the last, is in all of them.
         assert any(triangles(nx.restricted_view(negative, [], [edge])) == 0 for edge in added)
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_matched_triangle_freeness(seed: int) -> None:
+    data = matched_triangle_freeness(seed)
+    assert data.targets.tolist() == [1, 0] * 500
+    graphs = networkx_graphs(data)
+    changes = []
+    for positive, negative in zip(graphs[::2], graphs[1::2], strict=True):
+        assert positive.number_of_nodes() == negative.number_of_nodes() == 20
+        assert positive.number_of_edges() == negative.number_of_edges() >= 3
+        assert triangles(positive) == 0
+        assert triangles(negative) >= 1
+        before = {frozenset(edge) for edge in positive.edges}
+        changes.append(len(before - {frozenset(edge) for edge in negative.edges}))
+    assert max(changes) > min(changes) >= 0
+    assert sum(changes) > 500  # edges of the original are removed, not only added ones
 
 
 def test_circular_skip_links_are_4_regular_copies_of_their_class() -> None:

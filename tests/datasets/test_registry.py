@@ -16,6 +16,7 @@ from clipgnn.parameters.datasets import BENCHMARKS, DATASETS, PROPERTY_TASKS
 
 CONTRACT = [
     *("connectivity", "bipartiteness", "triangle-freeness", "csl"),
+    "matched-triangle-freeness",
     *("MUTAG", "PTC_MR", "PROTEINS", "IMDB-BINARY", "IMDB-MULTI"),
 ]
 

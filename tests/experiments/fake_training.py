@@ -57,7 +57,7 @@ def on_fake_data(spec: Experiment) -> Experiment:
 
 
 def on_real_data(spec: Experiment) -> Experiment:
-    return replace(spec, data=fingerprints(spec.datasets, {}))
+    return replace(spec, data=fingerprints(spec.data_names, {}))
 
 
 def fake_fingerprint(dataset: str) -> str:

@@ -2,16 +2,19 @@
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
+import torch
 
 from clipgnn.datasets.properties import circular_skip_links
 from clipgnn.errors import DatasetFileError, DatasetNotFoundError, InvalidParameterError
-from clipgnn.experiments.data import _load_checked, fingerprint_of, fingerprints, load
+from clipgnn.experiments.data import _joined, fingerprint_of, fingerprints, load
 from clipgnn.experiments.executors.in_process import InProcessExecutor
 from clipgnn.experiments.reading import parse_experiment
 from clipgnn.experiments.run import run_experiment
 from clipgnn.experiments.store import Store
+from clipgnn.experiments.trial import Trial
 from clipgnn.experiments.work import run_trials
 
 
@@ -19,7 +22,7 @@ from clipgnn.experiments.work import run_trials
 def data(tmp_path, monkeypatch):
     monkeypatch.setenv("CLIPGNN_DATA", str(tmp_path / "data"))
     monkeypatch.setattr("clipgnn.datasets.tu.download_tu", lambda name, root: missing(root / name))
-    _load_checked.cache_clear()
+    _joined.cache_clear()
     return tmp_path / "data"
 
 
@@ -48,12 +51,16 @@ def own_spec(model="wl"):
     return parse_experiment(content, "own", "own.toml")
 
 
+def trial_on(dataset: str, **values: Any) -> Trial:
+    return replace(own_spec().trials()[0], dataset=dataset, **values)
+
+
 def test_the_prefix_always_means_a_folder(data):
     with pytest.raises(DatasetNotFoundError, match="The data set 'csl' is not in"):
         fingerprint_of("tu:csl")
     write_paths(data / "csl")
-    assert len(load("tu:csl", "")) == 8
-    assert len(load("csl", "")) == 150
+    assert len(load(trial_on("tu:csl")).graphs) == 8
+    assert len(load(trial_on("csl")).graphs) == 150
     assert fingerprint_of("csl") == circular_skip_links(0).fingerprint != fingerprint_of("tu:csl")
 
 
@@ -116,3 +123,25 @@ def test_a_run_needs_to_know_its_data(tmp_path):
         pytest.raises(InvalidParameterError, match="Got none for tu:OWN"),
     ):
         run_experiment(own_spec(), store, InProcessExecutor(run_trials))
+
+
+def test_fresh_graphs_follow_the_data_set():
+    fresh = fingerprint_of("csl@fresh")
+    loaded = load(trial_on("csl", fresh=fresh))
+    assert (len(loaded.graphs), loaded.num_graphs, loaded.groups) == (300, 150, None)
+    own, other = (loaded.graphs.subset(torch.arange(150) + first) for first in (0, 150))
+    assert own.fingerprint == circular_skip_links(0).fingerprint
+    assert other.fingerprint == fresh == circular_skip_links(1).fingerprint != own.fingerprint
+    with pytest.raises(DatasetFileError, match="'csl@fresh' must have the fingerprint 123"):
+        load(trial_on("csl", fresh="123"))
+
+
+def test_groups_of_graphs():
+    assert load(trial_on("connectivity", groups="pairs")).groups.tolist() == (
+        torch.arange(500).repeat_interleave(2).tolist()
+    )
+
+
+def test_groups_of_isomorphic_graphs(data):
+    write_paths(data / "OWN", graphs=4)
+    assert load(trial_on("tu:OWN", groups="isomorphic")).groups.tolist() == [0, 1, 0, 1]

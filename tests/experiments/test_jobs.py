@@ -151,14 +151,14 @@ def killed_in_the_second_epoch(trials):
     """Really train, but the process ends in the middle of it."""
     from clipgnn.training.loop import Eager
 
-    test, calls = Eager.test, count(1)
+    evaluate, calls = Eager.evaluate, count(1)
 
-    def deadly(self):
+    def deadly(self, part):
         if next(calls) == 2:
             os.kill(os.getpid(), signal.SIGKILL)
-        return test(self)
+        return evaluate(self, part)
 
-    Eager.test = deadly  # type: ignore[method-assign]
+    Eager.evaluate = deadly  # type: ignore[method-assign]
     return run_trials(trials)
 
 

@@ -11,6 +11,7 @@ from tests.training.examples import some_graphs
 
 from clipgnn.errors import InvalidExperimentError
 from clipgnn.experiments.artifacts import load_model, load_predictions
+from clipgnn.experiments.data import Loaded
 from clipgnn.experiments.executors.in_process import InProcessExecutor
 from clipgnn.experiments.experiment import Experiment
 from clipgnn.experiments.reading import parse_experiment
@@ -39,7 +40,8 @@ CONTENT: dict[str, Any] = {
 @pytest.fixture
 def experiment(monkeypatch: pytest.MonkeyPatch) -> Experiment:
     graphs = some_graphs(40)
-    monkeypatch.setattr("clipgnn.experiments.work.load", lambda dataset, data: graphs)
+    loaded = Loaded(graphs, 40, None)
+    monkeypatch.setattr("clipgnn.experiments.work.load", lambda trial: loaded)
     return on_real_data(parse_experiment(CONTENT, "kept", "kept.toml"))
 
 

@@ -10,7 +10,7 @@ from hypothesis.extra.numpy import arrays
 
 from clipgnn.curves import Curves
 from clipgnn.errors import InvalidParameterError
-from clipgnn.experiments.protocol import Candidate, Choice, Divergence, fair, gin
+from clipgnn.experiments.protocol import Candidate, Choice, Divergence, fair, gin, last
 
 
 def candidate(name, test, validation=None, metric="accuracy"):
@@ -43,10 +43,23 @@ def test_gin_chooses_the_configuration_by_the_same_number():
     assert (measured.finished, measured.expected) == (4, 4)
 
 
+def test_last_takes_the_last_epoch_and_the_best_configuration_there():
+    measured = last([B, A], 2)
+    assert measured.protocol == "last"
+    assert measured.values == {0: 0.6, 1: 0.8}
+    assert measured.choices == (Choice({"name": "A"}, epoch=3),)
+    alone = last([B], 2)
+    assert alone.mean == 0.0, "its best epoch does not count"
+    kernel = Candidate({"C": 1.0}, {0: Curves([0.0], [0.5])}, trained=False)
+    assert last([kernel], 1).choices == (Choice({"C": 1.0}, epoch=None),)
+
+
 def test_of_equals_the_first_wins():
     flat = [[0.5, 0.5], [0.5, 0.5]]
     first = gin([candidate("first", flat), candidate("second", flat)], 2)
     assert first.choices == (Choice({"name": "first"}, epoch=1),)
+    final = last([candidate("first", flat), candidate("second", flat)], 2)
+    assert final.choices == (Choice({"name": "first"}, epoch=2),)
     nested = fair([candidate("first", flat, flat), candidate("second", flat, flat)], 2)
     assert nested.choices[0] == Choice({"name": "first"}, epoch=1, fold=0)
 
@@ -57,6 +70,7 @@ def test_smaller_errors_are_better_when_they_are_errors():
     measured = gin(errors, 2)
     assert measured.choices == (Choice({"name": "B"}, epoch=3),)
     assert measured.mean == 0.0
+    assert last(errors, 2).choices == (Choice({"name": "B"}, epoch=3),)
 
 
 def test_fair_chooses_on_the_validation_curve_in_each_fold():
@@ -84,14 +98,16 @@ def test_fair_needs_validation_curves():
 
 def test_missing_folds_are_counted_and_do_not_win():
     partly = Candidate({"name": "partly"}, {0: Curves([0.0], [1.0])})
-    measured = gin([partly, A], 2)
-    assert measured.choices[0].configuration == {"name": "A"}
-    assert (measured.finished, measured.expected) == (3, 4)
-    assert not measured.complete
+    for protocol in (gin, last):
+        measured = protocol([partly, A], 2)
+        assert measured.choices[0].configuration == {"name": "A"}
+        assert (measured.finished, measured.expected) == (3, 4)
+        assert not measured.complete
 
 
 def test_nothing_finished_is_no_number():
-    for measured in (gin([], 2), gin([Candidate({}, {})], 2), fair([Candidate({}, {})], 2)):
+    empty = [Candidate({}, {})]
+    for measured in (gin([], 2), gin(empty, 2), fair(empty, 2), last([], 2), last(empty, 2)):
         assert measured.values == {}
         assert measured.choices == ()
         with pytest.raises(InvalidParameterError, match="no fold is finished yet"):
@@ -103,13 +119,15 @@ def test_a_curve_that_was_stopped_early_keeps_its_last_score():
     measured = gin([stopped], 2)
     assert measured.choices[0].epoch == 4
     assert measured.values == {0: 0.6, 1: 0.4}
+    uneven = candidate("uneven", test=[[0.9, 0.6], [0.9, 0.2, 0.3, 0.4]])
+    assert last([uneven], 2).values == {0: 0.6, 1: 0.4}, "the last epoch of each fold"
 
 
 def test_a_configuration_with_a_diverged_fold_is_never_chosen():
     best = candidate("best", test=[[1.0], [1.0]], validation=[[1.0], [1.0]])
     out = Candidate(best.configuration, {0: best.folds[0]}, diverged={1: "in epoch 1"})
     poor = candidate("poor", test=[[0.1], [0.2]], validation=[[0.3], [0.4]])
-    for protocol, choices in ((gin, 1), (fair, 2)):
+    for protocol, choices in ((gin, 1), (fair, 2), (last, 1)):
         measured = protocol([out, poor], 2)
         assert measured.values == {0: 0.1, 1: 0.2}
         assert [choice.configuration for choice in measured.choices] == [{"name": "poor"}] * choices
@@ -150,6 +168,13 @@ def test_gin_is_at_least_the_mean_of_any_single_epoch(drawn):
     assert measured.mean == pytest.approx(max(means))
     assert measured.complete
     assert measured.lowest <= measured.mean <= measured.highest + 1e-12
+    final = last(given_candidates, folds)
+    ends = [
+        np.mean([curves.test_score[-1] for curves in own.folds.values()])
+        for own in given_candidates
+    ]
+    assert final.mean == pytest.approx(max(ends))
+    assert final.mean <= measured.mean + 1e-12
 
 
 @given(curves_of_candidates(), st.randoms(use_true_random=False))
@@ -176,3 +201,15 @@ def test_fair_is_never_above_gin_with_a_choice_in_every_fold(drawn):
     }
     measured = fair(given_candidates, folds)
     assert all(measured.values[fold] <= best_possible[fold] for fold in range(folds))
+
+
+@pytest.mark.parametrize(("protocol", "epoch"), [(gin, 1), (last, 2), (fair, 0)])
+def test_fresh_scores_are_read_at_the_epoch_of_the_choice(protocol, epoch):
+    fresh = [[0.1, 0.2, 0.3], [0.4, 0.5, 0.6]]
+    validation = [1.0, 0.0, 0.0]
+    test = [[0.4, 1.0, 0.1], [0.2, 0.5, 0.0]]
+    folds = {fold: Curves([0.0] * 3, test[fold], validation, fresh[fold]) for fold in range(2)}
+    measured = protocol([Candidate({}, folds)], 2)
+    assert measured.fresh == {0: fresh[0][epoch], 1: fresh[1][epoch]}
+    assert measured.values == {0: test[0][epoch], 1: test[1][epoch]}
+    assert protocol([Candidate({}, {0: Curves([0.0], [0.5], [0.5])})], 1).fresh == {}

@@ -1,7 +1,9 @@
 """Trials are named by what they are."""
 
 import pickle
+import shutil
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -10,11 +12,16 @@ from tests.experiments.fake_training import fake_result, small_experiment, with_
 
 from clipgnn.curves import Curves
 from clipgnn.errors import InvalidParameterError
-from clipgnn.experiments.experiment import KEPT
+from clipgnn.experiments.experiment import KEPT, Overrides
 from clipgnn.experiments.jobs import Job, attempt
+from clipgnn.experiments.plans import with_stored_data
+from clipgnn.experiments.reading import find_experiment, read_experiment
+from clipgnn.experiments.store import Store
 from clipgnn.experiments.trial import Trial, seed_from
 from clipgnn.experiments.work import run_trials
 from clipgnn.parameters import MODELS, Recipe
+
+ROOT = Path(__file__).parents[2]
 
 TRIAL = Trial(
     dataset="csl",
@@ -37,6 +44,43 @@ def test_the_identity_does_not_change_between_versions_of_this_code():
         '"seed":0,"split":"cross-validation"}'
     )
     assert TRIAL.identity == "9152aadf95ad4797"
+
+
+MUTAG = "1ceca45cccde35a0"
+
+
+@pytest.mark.parametrize(
+    ("table", "row", "dataset", "identity"),
+    [
+        ("table1", "WL", "MUTAG", "3175188d30d1441c"),
+        ("table1", "AWL", "MUTAG", "16b2d792910a9ac4"),
+        ("table1", "DCNN", "MUTAG", "a104b2fef13b402e"),
+        ("table1", "PATCHY-SAN", "MUTAG", "8c18de77bb5720e8"),
+        ("table1", "DGCNN", "MUTAG", "b4a962f47f8b1f1b"),
+        ("table1", "GIN", "MUTAG", "da517370e8a2b36d"),
+        ("table1", "0-CLIP", "MUTAG", "e144fedabb13e844"),
+        ("table1", "CLIP", "MUTAG", "c6edd5c61838ff57"),
+        ("table2", "Ring-GNN", "csl", "e43d4bbc63174edb"),
+        ("table2", "1-RP-GIN", "csl", "efd18c6ddd60aadf"),
+        ("table2", "16-CLIP", "csl", "b67a407fd0c4d488"),
+    ],
+)
+def test_a_new_parameter_does_not_change_the_tables(table, row, dataset, identity):
+    """The first trial of each row: what is not in the file is not in the identity."""
+    spec = read_experiment(find_experiment(table))
+    spec = replace(spec, data={"MUTAG": MUTAG, "csl": "0" * 16})
+    [cell] = [own for own in spec.cells if (own.row, own.dataset) == (row, dataset)]
+    assert spec.trials_of(cell, cell.configurations[0])[0].identity == identity
+
+
+def test_the_kept_results_are_those_of_the_table(tmp_path):
+    path = shutil.copy(ROOT / "results" / "table1-gin.sqlite", tmp_path)
+    with Store(path) as store:
+        spec = with_stored_data(read_experiment(find_experiment("table1")), store)
+        finished = store.finished()
+    assert spec.data["MUTAG"] == MUTAG
+    part = Overrides(models=["0-CLIP", "CLIP"], datasets=["MUTAG"])(spec)
+    assert {trial.identity for trial in part.trials()} <= finished
 
 
 def test_order_of_parameters_is_no_part_of_the_identity():

@@ -8,9 +8,12 @@ from tests.experiments.fake_training import on_real_data
 from tests.optional import marks_of
 from tests.training.examples import some_graphs
 
+from clipgnn.experiments import work
+from clipgnn.experiments.data import Loaded, load
 from clipgnn.experiments.executors.in_process import InProcessExecutor
 from clipgnn.experiments.experiment import Overrides
 from clipgnn.experiments.jobs import Job, attempt
+from clipgnn.experiments.plans import stored_experiment
 from clipgnn.experiments.reading import find_experiment, parse_experiment, read_experiment
 from clipgnn.experiments.run import run_experiment
 from clipgnn.experiments.store import Store
@@ -61,7 +64,8 @@ def _edges(rule: Rule) -> list[Value]:
     ],
 )
 def test_what_the_schema_accepts_can_be_trained(monkeypatch, model, key, value):
-    monkeypatch.setattr("clipgnn.experiments.work.load", lambda dataset, data: some_graphs(40))
+    loaded = Loaded(some_graphs(40), 40, None)
+    monkeypatch.setattr("clipgnn.experiments.work.load", lambda trial: loaded)
     content = {"datasets": ["csl"], "models": [{"model": model}], "grid": {"epochs": 1, key: value}}
     [result] = run_trials(parse_experiment(content, "a", "a.toml").trials()[:1])
     assert all(map(isfinite, [*result.curves.train_loss, *result.curves.test_score]))
@@ -130,3 +134,48 @@ def test_training_that_diverges_is_never_a_result(tmp_path):
     assert all(
         re.fullmatch(r"diverged in epoch [12], learning rate 1e\+30", own) for own in reasons
     )
+
+
+@pytest.mark.parametrize("model", ["clip", "walks"])
+def test_fresh_graphs_are_scored(tmp_path, model):
+    models = [{"model": model, **({"num_colorings": 0} if model == "clip" else {})}]
+    grid = {"epochs": 2, "num_layers": 1, "hidden_channels": 4} if model == "clip" else {}
+    content = {"datasets": ["triangle-freeness"], "models": models, "grid": grid, "folds": 2}
+    spec = parse_experiment({**content, "fresh": True}, "a", "a.toml")
+    assert spec.data_names == ("triangle-freeness", "triangle-freeness@fresh")
+    spec = on_real_data(spec)
+    with Store(tmp_path / "a.sqlite", create=True) as store:
+        progress = run_experiment(spec, store, InProcessExecutor(run_trials))
+        assert (progress.finished, progress.failed) == (2, 0)
+        results = store.results()
+        assert stored_experiment(store).data == spec.data
+    plain = on_real_data(parse_experiment(content, "a", "a.toml"))
+    for trial, without in zip(spec.trials(), plain.trials(), strict=True):
+        curves = results[trial.identity].curves
+        assert len(curves.fresh_score) == curves.epochs
+        assert all(0.4 < score <= 1 for score in curves.fresh_score)
+        assert trial.identity != without.identity
+        [alone] = run_trials([without])
+        assert alone.curves.test_score == pytest.approx(curves.test_score, abs=1e-6)
+        assert len(alone.curves.fresh_score) == 0
+
+
+def test_groups_change_the_folds():
+    content = {"datasets": ["connectivity"], "models": [{"model": "walks"}], "folds": 10}
+    by_groups = {}
+    for groups in ("none", "pairs"):
+        spec = parse_experiment({**content, "groups": groups}, "a", "a.toml")
+        trials = spec.trials()
+        splits = work._splits(trials, load(trials[0]))
+        by_groups[groups] = (
+            [set(split.test.tolist()) for split in splits],
+            {trial.identity for trial in trials},
+        )
+    for groups, (folds, identities) in by_groups.items():
+        assert len(identities) == 10
+        assert set.union(*folds) == set(range(1000))
+        apart = sum(graph ^ 1 not in fold for fold in folds for graph in fold)
+        assert (apart == 0) == (groups == "pairs")
+        if groups == "none":
+            assert apart / 1000 == pytest.approx(0.9, abs=0.05)
+    assert len(set.union(*(identities for _, identities in by_groups.values()))) == 20

@@ -31,7 +31,10 @@ COMMAND = [sys.executable, "-m", "tests.faults.fake_cli"]
 
 
 def fake_run_trials(
-    trials: Sequence[Trial], device: str = "cpu", deterministic: bool = False
+    trials: Sequence[Trial],
+    device: str = "cpu",
+    deterministic: bool = False,
+    precision: str | None = None,
 ) -> list[TrialResult]:
     log = os.environ.get("FAKE_LOG")
     train = company if "FAKE_COMPANY" in os.environ else fake

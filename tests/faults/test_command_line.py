@@ -30,7 +30,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         patch.chdir(folder)
         patch.setattr(
             "clipgnn.experiments.work.run_trials",
-            lambda trials, device, deterministic: fake(trials),
+            lambda trials, **_: fake(trials),
         )
         run = ["run", "[b].toml", "--executor", "in-process", "--device", "cpu"]
         patch.setattr(sys, "argv", ["clipgnn", "experiment", *run, "--store", "s.sqlite"])

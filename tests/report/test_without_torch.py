@@ -20,7 +20,13 @@ assert not [name for name in sys.modules if name.split(".")[0] in ("torch", "tor
 
 @pytest.mark.parametrize(
     "modules",
-    ["clipgnn.report", "clipgnn.experiments", "clipgnn.experiments.store", "clipgnn.cli"],
+    [
+        "clipgnn.report",
+        "clipgnn.report.coloring_figure, clipgnn.report.curve_figure, clipgnn.report.score_figure",
+        "clipgnn.experiments",
+        "clipgnn.experiments.store",
+        "clipgnn.cli",
+    ],
 )
 def test_no_torch(modules):
     code = BLOCKED.format(modules=modules)

@@ -1,6 +1,8 @@
 """CLIP as a random variable, as in the paper: where it is fixed, and how it varies."""
 
 import dataclasses
+import itertools
+import math
 from collections.abc import Sequence
 from itertools import pairwise
 
@@ -237,6 +239,30 @@ def test_sampled_outputs_average_to_the_expectation() -> None:
     standard_error = sampled.std(dim=0) / draws**0.5
     assert bool((standard_error > 1e-4).all())
     assert bool((error < 4 * standard_error).all())
+
+
+@pytest.mark.parametrize("k", [1, 3])
+def test_error_of_an_average_falls_with_the_root_of_the_number_of_draws(k: int) -> None:
+    """Remark 1: averages of n predictions are 1 / sqrt(n) times as far from their limit as one."""
+    model, repeats, numbers = model_with(k), 300, (1, 4, 16, 64)
+    # A prediction draws one of these, uniformly: `[k, nodes]` each.
+    choices = [torch.stack(own) for own in itertools.combinations(KITE.colorings, k)]
+    assert len(choices) == math.comb(12, k)
+    every = model(*together([KITE] * len(choices)), colorings=torch.cat(choices, dim=1))
+    limit = every.mean(dim=0)
+    deviation = float((every - limit).square().sum(dim=1).mean().sqrt())
+    generator = torch.Generator().manual_seed(k)
+    drawn = model(*together([KITE] * (repeats * numbers[-1])), generator=generator)
+    averages = {number: drawn.view(repeats, -1, 3)[:, :number].mean(dim=1) for number in numbers}
+    errors = {
+        number: float((own - limit).square().sum(dim=1).mean().sqrt())
+        for number, own in averages.items()
+    }
+    # The relative standard error of a root mean square of 300 errors is about 1 / 25.
+    for number, error in errors.items():
+        assert error == pytest.approx(deviation / number**0.5, rel=0.15)
+    slope = math.log(errors[64] / errors[1]) / math.log(64)
+    assert slope == pytest.approx(-0.5, abs=0.03)
 
 
 def test_one_coloring_is_all_of_them_where_all_attributes_differ() -> None:

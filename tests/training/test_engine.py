@@ -88,7 +88,7 @@ def test_evaluation_in_parts_does_not_depend_on_the_other_members(
     graphs, recipe = some_graphs(41), Recipe(epochs=3, batch_size=8)
     splits, seeds = folds(5, 41), [5, 6, 7, 8, 9]
     engine = engine_for(graphs, CLIP4, recipe, splits, seeds)
-    assert len(engine.test_parts) > 1
+    assert len(engine.evaluated["test"]) > 1
     together = train_members(engine, range(5))
     for one, other in zip(train(graphs, CLIP4, recipe, splits, seeds), together, strict=True):
         assert one.history.test_score == pytest.approx(other.history.test_score, abs=1e-12)
@@ -116,11 +116,11 @@ def test_outputs_that_are_not_finite_have_no_score(spec: ModelSpec) -> None:
     graphs.targets.zero_()
     engine = engine_for(graphs, spec, Recipe(epochs=1), folds(3, 24)[:2], [1, 2])
     engine.network.eval()
-    assert bool(engine.evaluate(engine.test_parts).scores.isfinite().all())
+    assert bool(engine.evaluate("test").scores.isfinite().all())
     with torch.no_grad():
         for parameter in engine.network.parameters():
             parameter[1] = torch.nan
-    finite, broken = engine.evaluate(engine.test_parts).scores
+    finite, broken = engine.evaluate("test").scores
     assert bool(finite.isfinite())
     assert bool(broken.isnan())
 

@@ -81,7 +81,7 @@ def test_replayed_steps_are_those_of_the_cpu(spec: ModelSpec, compiled: bool) ->
         engine.set_rate(epoch)
         engine.shuffle(epoch)
         captured.epoch()
-        losses, scores = engine.train_loss().tolist(), captured.test().scores.tolist()
+        losses, scores = engine.train_loss().tolist(), captured.evaluate("test").scores.tolist()
         assert losses == pytest.approx([h.train_loss[epoch] for h in expected], abs=1e-8)
         assert scores == pytest.approx([h.test_score[epoch] for h in expected], abs=1e-8)
 

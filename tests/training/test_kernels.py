@@ -66,8 +66,8 @@ def test_the_kernel_is_computed_once(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("spec", "words"),
     [
-        (ModelSpec("wll"), "kernel must be one of wl, awl. Got 'wll'. Did you mean 'wl'"),
-        (ModelSpec("gin"), "kernel must be one of wl, awl. Got 'gin'. Use train for it"),
+        (ModelSpec("wll"), "kernel must be one of wl, awl, walks. Got 'wll'. Did you mean 'wl'"),
+        (ModelSpec("gin"), "kernel must be one of wl, awl, walks. Got 'gin'. Use train for it"),
         (ModelSpec("wl", {"heigth": 1}), "no parameter 'heigth'.* Did you mean 'height'"),
         (ModelSpec("wl", {"length": 1}), "no parameter 'length'. .* are height, normalize, C"),
         (ModelSpec("wl", {"height": -1}), "'height' parameter of WL"),

@@ -80,7 +80,7 @@ def test_output_channels_of_loss_functions_depend_on_the_targets() -> None:
     [
         ("rp_gin", True, "Got 'rp_gin'. Did you mean 'rp-gin'"),
         ("wl", True, "The network must be one of clip, .* Use fit_kernel for it"),
-        ("gin", False, "The kernel must be one of wl, awl. Got 'gin'. Use train for it"),
+        ("gin", False, "The kernel must be one of wl, awl, walks. Got 'gin'. Use train for it"),
         (None, True, "Got None"),
     ],
 )

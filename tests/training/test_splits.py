@@ -8,6 +8,7 @@ import pytest
 import torch
 from tests.training.examples import curves, engine_for, regressed, some_graphs
 
+from clipgnn.errors import InvalidParameterError
 from clipgnn.training import ModelSpec, Recipe, Split, fit_kernel, train
 from clipgnn.training.loop import train_members
 
@@ -146,7 +147,7 @@ def test_one_engine_has_all_of_these_members() -> None:
     graphs, recipe = some_graphs(30), Recipe(epochs=2, batch_size=8)
     engine = engine_for(graphs, SMALL, recipe, _different(), [5, 6, 7, 8, 9])
     assert engine.steps == 2
-    scores = engine.evaluate(engine.validation_parts).scores
+    scores = engine.evaluate("validation").scores
     validated = [sizes[2] > 0 for sizes in SIZES]
     assert scores.isfinite().tolist() == validated
     models = train_members(engine, range(5))
@@ -166,3 +167,52 @@ def test_every_pair_of_neighbors_trains_as_alone() -> None:
         for member, history in zip((first, second), both, strict=True):
             for curve, same in zip(curves(alone[member]), curves(history), strict=True):
                 assert curve == pytest.approx(same, abs=1e-9)
+
+
+@pytest.mark.parametrize("spec", [SMALL, ModelSpec("gin", {"num_layers": 1})])
+@pytest.mark.parametrize("together", [False, True])
+def test_fresh_graphs_are_scored_and_change_nothing(spec: ModelSpec, together: bool) -> None:
+    graphs, recipe = some_graphs(30), Recipe(epochs=4, batch_size=8)
+    splits = [Split(range(12), range(12, 16), range(16, 20)), Split(range(8, 20), range(4))]
+    fresh = [
+        Split(split.train, split.test, split.validation, range(20, 20 + count))
+        for split, count in zip(splits, (10, 6), strict=True)
+    ]
+    seen: list[Any] = []
+    without = train(graphs, spec, recipe, splits, [1, 2], together=together)
+    found = train(graphs, spec, recipe, fresh, [1, 2], together=together, callback=seen.append)
+    for plain, own in zip(without, found, strict=True):
+        assert (plain.history.fresh_score, len(own.history.fresh_score)) == ([], 4)
+        for name in ("train_loss", "test_score", "validation_score", "best_epoch"):
+            assert getattr(own.history, name) == getattr(plain.history, name)
+        assert torch.equal(own.test_outputs, plain.test_outputs)
+    assert [float(epoch.fresh_score[0]) for epoch in seen if 0 in epoch.members] == (
+        found[0].history.fresh_score
+    )
+
+
+def test_scores_of_fresh_graphs_are_those_of_test_graphs() -> None:
+    """0-CLIP draws no colorings, so that equal graphs have equal scores."""
+    graphs, recipe = some_graphs(30), Recipe(epochs=3, batch_size=8)
+    spec = ModelSpec("clip", {"num_colorings": 0, "hidden_channels": 4, "num_layers": 1})
+    split = Split(range(12), range(12, 30), fresh=range(12, 30))
+    [own] = train(graphs, spec, recipe, [split], [3], allow_overlap=True)
+    assert own.history.fresh_score == own.history.test_score
+    for score in own.history.test_score:
+        assert 0 < score < 1
+
+
+def test_fresh_graphs_must_not_be_training_graphs() -> None:
+    with pytest.raises(InvalidParameterError, match="train and fresh must not have graphs in comm"):
+        train(
+            some_graphs(8), SMALL, Recipe(), [Split(range(4), range(4, 6), fresh=range(3, 8))], [0]
+        )
+
+
+@pytest.mark.needs("grakel")
+def test_kernels_score_fresh_graphs() -> None:
+    split = Split(range(12), range(12, 20), fresh=range(12, 20))
+    spec = ModelSpec("wl", {"height": 1})
+    [history] = fit_kernel(some_graphs(20), spec, [split], allow_overlap=True)
+    assert history.fresh_score == history.test_score
+    assert history.validation_score == []

@@ -28,16 +28,24 @@ class DCNN(Network):
     matrix: row h of Z depends on the mean attributes of the nodes that random walks reach after h
     steps. The factor of W does not depend on the weights and is computed once for each graph.
 
-    If all nodes have the same attributes, all graphs without isolated nodes have the same
-    representation.
+    With this matrix, all graphs without isolated nodes have the same representation if all nodes
+    have the same attributes.
 
     Differs from the paper:
      - Training uses Adam and cross-entropy instead of AdaGrad and a hinge loss. W is initialized
        uniformly within ±1 instead of from a narrow normal distribution, with which tanh is almost
        linear at first and the gradient of W is very small.
-     - The row of P of an isolated node is zero. The paper does not specify it; the released code
-       divides by the degree plus 1, so that rows of P do not sum to 1.
+     - The row of P of an isolated node is zero, which the paper does not specify.
      - Optional dropout of the entries of Z.
+
+    The authors' code has another matrix, `transition="columns"`:
+
+    .. math::
+        P_{ij} = A_{ij} / (d_j + 1), \qquad d_j = \sum_i A_{ij}
+
+    It divides columns instead of rows, by the degree plus 1. The mean after one step is then that
+    of the attributes of all nodes with the weights d / (d + 1), not of the nodes that a random walk
+    reaches, and graphs whose nodes all have the same attributes can differ by their degrees.
 
     {parameters}
 
@@ -62,6 +70,7 @@ class DCNN(Network):
         num_members: int = DCNNParameters.num_members,
         num_hops: int = DCNNParameters.num_hops,
         dropout: float = DCNNParameters.dropout,
+        transition: str = DCNNParameters.transition,
     ) -> None:
         config = DCNNParameters(
             in_channels=in_channels,
@@ -69,6 +78,7 @@ class DCNN(Network):
             num_members=num_members,
             num_hops=num_hops,
             dropout=dropout,
+            transition=transition,
         )
         super().__init__(config)
         self.config: DCNNParameters = config
@@ -79,7 +89,8 @@ class DCNN(Network):
 
     def prepare(self, graphs: PackedGraphs) -> tuple[Tensor, ...]:
         """Compute the mean attributes of each graph after each number of steps."""
-        return (_diffused(graphs, self.config.num_hops, self.last.weight.dtype),)
+        config = self.config
+        return (_diffused(graphs, config.num_hops, config.transition, self.last.weight.dtype),)
 
     def forward_batch(self, batch: Batch, colorings: Colorings | None) -> GraphFeatures:
         """Compute the output for each graph of each member; see `Network`."""
@@ -113,17 +124,18 @@ class Scale(Layer):
 
 
 @torch.no_grad()
-def _diffused(graphs: PackedGraphs, num_hops: int, dtype: torch.dtype) -> Tensor:
+def _diffused(graphs: PackedGraphs, num_hops: int, transition: str, dtype: torch.dtype) -> Tensor:
     """1ᵀ Pʰ X / N of each graph, `[graphs + 1, num_hops + 1, channels]`, zero for padding."""
     source, target = graphs.global_edge_index
     num_nodes = graphs.x.shape[0]
     neighbors, _ = SparsePattern.from_entries(source, target, num_nodes, num_nodes)
     nodes_of_graphs = SparsePattern.segments(graphs.graph_of_node, len(graphs) + 1)
     x = graphs.attributes().to(dtype)
-    degrees = neighbors.rowptr.diff()[:, None].clamp(min=1)
     sizes = nodes_of_graphs.rowptr.diff()[:, None].clamp(min=1)
     means = [nodes_of_graphs.product(x) / sizes]
+    rows = neighbors.rowptr.diff()[:, None].clamp(min=1)
+    columns = neighbors.transposed_rowptr.diff()[:, None] + 1
     for _ in range(num_hops):
-        x = neighbors.product(x) / degrees
+        x = neighbors.product(x) / rows if transition == "rows" else neighbors.product(x / columns)
         means.append(nodes_of_graphs.product(x) / sizes)
     return torch.stack(means, dim=1)

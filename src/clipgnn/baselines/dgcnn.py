@@ -55,6 +55,8 @@ class DGCNN(Network):
     That code also adds biases to the graph convolutions, which Eq. (1) does not have. Weights are
     initialized as in torch; the paper does not specify it.
 
+    The authors report the score of the last epoch (protocol "last"), which no test fold chooses.
+
     {parameters}
 
     Raises:

@@ -82,6 +82,9 @@ class GIN(Network):
             num_identities=0,
             dropout=config.dropout,
             learn_epsilon=config.learn_epsilon,
+            norm="batch",
+            num_maps=2,
+            glorot=False,
         )
 
     def forward_batch(self, batch: Batch, colorings: Colorings | None) -> GraphFeatures:
@@ -101,6 +104,10 @@ class IsomorphismNetwork(nn.Module):
         num_identities: number of one-hot identities in addition to the attributes; 0 for none.
         dropout: dropout probability of the contribution of each layer to the output.
         learn_epsilon: whether ε is learned.
+        norm: "batch" for batch normalization and a ReLU after each map of an MLP; None for biases
+            in the maps, and a ReLU between them.
+        num_maps: linear maps of an MLP.
+        glorot: whether the maps of MLPs are initialized by Glorot's rule.
 
     Shapes:
         - graphs: a batch with `members * nodes` nodes
@@ -119,6 +126,9 @@ class IsomorphismNetwork(nn.Module):
         num_identities: int,
         dropout: float,
         learn_epsilon: bool,
+        norm: str | None,
+        num_maps: int,
+        glorot: bool,
     ) -> None:
         super().__init__()
         self.in_channels = in_channels
@@ -126,7 +136,15 @@ class IsomorphismNetwork(nn.Module):
         self.dropout = Dropout(num_members, dropout)
         widths = [in_channels + num_identities] + [hidden_channels] * num_layers
         self.layers = nn.ModuleList(
-            _GINLayer(num_members, width, hidden_channels, learn_epsilon=learn_epsilon)
+            _GINLayer(
+                num_members,
+                width,
+                hidden_channels,
+                learn_epsilon=learn_epsilon,
+                normalized=norm == "batch",
+                num_maps=num_maps,
+                glorot=glorot,
+            )
             for width in widths[:-1]
         )
         self.heads = nn.ModuleList(_GINHead(num_members, width, out_channels) for width in widths)
@@ -152,18 +170,35 @@ class IsomorphismNetwork(nn.Module):
 class _GINLayer(Layer):
     """Eq. (4.1): the MLP of the features of a node plus the sum over its neighbors.
 
-    The first linear map of the MLP commutes with the sum and is applied before it. The maps have no
-    biases, because batch normalization removes them.
+    The first linear map of the MLP commutes with the sum and is applied before it. Normalized maps
+    have no biases, because batch normalization removes them.
     """
 
     def __init__(
-        self, num_members: int, in_channels: int, hidden_channels: int, *, learn_epsilon: bool
+        self,
+        num_members: int,
+        in_channels: int,
+        hidden_channels: int,
+        *,
+        learn_epsilon: bool,
+        normalized: bool,
+        num_maps: int,
+        glorot: bool,
     ) -> None:
         super().__init__()
-        self.first = Linear(num_members, in_channels, hidden_channels, bias=False)
-        self.inside = BatchNorm(num_members, hidden_channels)
-        self.second = Linear(num_members, hidden_channels, hidden_channels, bias=False)
-        self.after = BatchNorm(num_members, hidden_channels)
+
+        def linear(in_channels: int) -> Linear:
+            return Linear(
+                num_members, in_channels, hidden_channels, bias=not normalized, glorot=glorot
+            )
+
+        def norm() -> nn.Module:
+            return BatchNorm(num_members, hidden_channels) if normalized else nn.Identity()
+
+        self.first, self.inside = linear(in_channels), norm()
+        self.second, self.after = linear(hidden_channels), norm()
+        self.further = nn.ModuleList(linear(hidden_channels) for _ in range(num_maps - 2))
+        self.after_further = nn.ModuleList(norm() for _ in range(num_maps - 2))
         self.epsilon = nn.Parameter(torch.zeros(num_members)) if learn_epsilon else None
 
     @torch.no_grad()
@@ -182,9 +217,16 @@ class _GINLayer(Layer):
         mask = graphs.node_mask
         if mask is not None:
             mask = mask.repeat_interleave(labelings, 1)  # [members, nodes * labelings]
-        # [members, nodes * labelings, channels]
-        rows = torch.relu(self.inside(total.flatten(1, 2), None, mask))
-        rows = torch.relu(self.after(self.second(rows), None, mask))
+        rows = total.flatten(1, 2)  # [members, nodes * labelings, channels]
+        maps = (self.second, *self.further)
+        if self.first.bias is not None:
+            rows = rows + self.first.bias[:, None]
+            for linear in maps:
+                rows = linear(torch.relu(rows))
+        else:
+            rows = torch.relu(self.inside(rows, None, mask))
+            for linear, norm in zip(maps, (self.after, *self.after_further), strict=True):
+                rows = torch.relu(norm(linear(rows), None, mask))
         return DenseFeatures(rows.view(members, nodes, labelings, channels))
 
 

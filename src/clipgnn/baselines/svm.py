@@ -2,6 +2,7 @@
 
 import warnings
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,28 +28,25 @@ class Kernel(Parameters, ABC):
 
 
 @dataclass(frozen=True)
-class Scores:
+class Fitted:
     """Scores of a support vector machine on one split.
 
     Attributes:
         train_error: share of the training graphs that are misclassified.
-        test: accuracy on the test graphs.
-        validation: accuracy on the validation graphs; None if there are none.
+        scores: accuracy on each evaluated part; None if it has no graphs.
     """
 
     train_error: float
-    test: float
-    validation: float | None
+    scores: tuple[float | None, ...]
 
 
 def fit_svm(
     gram: NDArray[np.float64],
     y: Indices,
     train: Indices,
-    test: Indices,
-    validation: Indices,
+    evaluated: Sequence[Indices],
     C: float = SVMParameters.C,
-) -> Scores:
+) -> Fitted:
     """Fit scikit-learn's SVC to the training graphs of one split.
 
     More than two classes are classified one against one. The solver stops after `MAX_STEPS` steps
@@ -58,8 +56,8 @@ def fit_svm(
         gram: the kernel between all graphs of the data set.
         y: their classes.
         train: indices of the training graphs.
-        test: indices of the test graphs.
-        validation: indices of the validation graphs; may be empty.
+        evaluated: indices of the graphs of each part to evaluate; the first one, the test graphs,
+            must not be empty.
         C: weight of training errors relative to the margin.
 
     Raises:
@@ -70,11 +68,11 @@ def fit_svm(
     from sklearn.svm import SVC
 
     C = SVMParameters.check("C", C)
-    if np.unique(y[train]).size < 2 or test.size == 0:
+    if np.unique(y[train]).size < 2 or evaluated[0].size == 0:
         raise InvalidParameterError(
             "A split must have training graphs of at least two classes and one graph to test on. "
             f"Got {train.size} training graphs of {np.unique(y[train]).size} classes and "
-            f"{test.size} test graphs."
+            f"{evaluated[0].size} test graphs."
         )
     machine = SVC(kernel="precomputed", C=C, max_iter=MAX_STEPS)
     with warnings.catch_warnings():
@@ -93,8 +91,7 @@ def fit_svm(
     def accuracy(part: Indices) -> float:
         return float(np.mean(machine.predict(gram[np.ix_(part, train)]) == y[part]))
 
-    return Scores(
+    return Fitted(
         train_error=1.0 - accuracy(train),
-        test=accuracy(test),
-        validation=accuracy(validation) if validation.size else None,
+        scores=tuple(accuracy(part) if part.size else None for part in evaluated),
     )

@@ -120,6 +120,6 @@ def epochs_of(program: Captured | Eager) -> Callable[[], None]:
         engine.set_rate(number)
         engine.shuffle(number)
         program.epoch()
-        program.test()
+        program.evaluate("test")
 
     return epoch

@@ -51,6 +51,7 @@ def run(
     jobs_at_once: options.JobsAtOnce = None,
     device: options.Device = "auto",
     deterministic: options.Deterministic = False,
+    precision: options.Precision = None,
     retry_failed: options.RetryFailed = False,
     take_over: options.TakeOver = False,
     job_timeout: options.JobTimeout = None,
@@ -60,12 +61,14 @@ def run(
     epochs: options.Epochs = None,
     folds: options.Folds = None,
     where: options.Where = None,
+    seeds: options.Seeds = None,
+    groups: options.Groups = None,
     protocol: options.Protocol = None,
     format_name: options.Format = None,
     output: options.Output = None,
 ) -> None:
     """Run the unfinished trials of an experiment and print its table."""
-    overrides = _overrides(models, datasets, epochs, folds, where, protocol)
+    overrides = _overrides(models, datasets, epochs, folds, where, seeds, groups, protocol)
     experiment = overrides(read_experiment(find_experiment(name)))
     path = store or _default_store(name)
     _run(
@@ -78,6 +81,7 @@ def run(
             address=address,
             device=checked_device(device, remote=executor == "ray"),
             deterministic=deterministic,
+            precision=precision,
             job_timeout=job_timeout,
             heartbeat_timeout=heartbeat_timeout,
             retry_failed=retry_failed,
@@ -98,6 +102,7 @@ def resume(
     jobs_at_once: options.JobsAtOnce = None,
     device: options.Device = "auto",
     deterministic: options.Deterministic = False,
+    precision: options.Precision = None,
     retry_failed: options.RetryFailed = False,
     take_over: options.TakeOver = False,
     job_timeout: options.JobTimeout = None,
@@ -119,6 +124,7 @@ def resume(
             address=address,
             device=checked_device(device, remote=executor == "ray"),
             deterministic=deterministic,
+            precision=precision,
             job_timeout=job_timeout,
             heartbeat_timeout=heartbeat_timeout,
             retry_failed=retry_failed,
@@ -160,13 +166,15 @@ def report(
     epochs: options.Epochs = None,
     folds: options.Folds = None,
     where: options.Where = None,
+    seeds: options.Seeds = None,
+    groups: options.Groups = None,
     protocol: options.Protocol = None,
     format_name: options.Format = None,
     output: options.Output = None,
 ) -> None:
     """Print the table of the finished trials."""
     chosen = format_of(format_name, output)
-    overrides = _overrides(models, datasets, epochs, folds, where, None)
+    overrides = _overrides(models, datasets, epochs, folds, where, seeds, groups, None)
     if protocol is not None:
         check_protocol(protocol)
     with _open_store(store or _default_store(name), name) as opened:
@@ -233,12 +241,13 @@ def _run(
     chosen = format_of(format_name, output)  # an error must come before hours of training
     messages = terminal(stderr=True)
     with redirect_stdout(sys.stderr):  # PyG prints downloads to stdout
-        found = data.fingerprints(
-            dict.fromkeys(cell.dataset for cell in experiment.cells), experiment.data
-        )
+        found = data.fingerprints(experiment.data_names, experiment.data)
     experiment = replace(experiment, data=found)
     run_trials = partial(
-        work.run_trials, device=run_options.device, deterministic=run_options.deterministic
+        work.run_trials,
+        device=run_options.device,
+        deterministic=run_options.deterministic,
+        precision=run_options.precision,
     )
     executor = make_executor(run_trials, run_options)
     with Store(path, create=True) as store:
@@ -287,6 +296,8 @@ def _overrides(
     epochs: int | None,
     folds: int | None,
     where: list[str] | None,
+    seeds: str | None,
+    groups: str | None,
     protocol: str | None,
 ) -> Overrides:
     if protocol is not None:
@@ -297,12 +308,21 @@ def _overrides(
         epochs=epochs,
         folds=folds,
         where=dict(_condition(text) for text in where or []),
+        seeds=None if seeds is None else _integers(seeds),
+        groups=groups,
         protocol=protocol,
     )
 
 
 def _split_list(text: str) -> list[str]:
     return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def _integers(text: str) -> list[int]:
+    values = [_value(value) for value in _split_list(text)]
+    if not all(type(value) is int for value in values):
+        raise InvalidParameterError(f"--seeds must have the form 0,1,2. Got {text!r}.")
+    return [int(value) for value in values]
 
 
 def _condition(text: str) -> tuple[str, tuple[Value, ...]]:

@@ -5,8 +5,10 @@ from typing import Annotated
 
 import typer
 
+from clipgnn.experiments.catalog import GROUPS
 from clipgnn.experiments.executors import EXECUTORS
 from clipgnn.experiments.executors.processes import HEARTBEAT_TIMEOUT
+from clipgnn.experiments.options import PRECISIONS
 from clipgnn.experiments.protocol import PROTOCOLS
 from clipgnn.experiments.sessions import EXPIRY_SECONDS
 from clipgnn.report import FORMATS
@@ -65,6 +67,14 @@ Device = Annotated[
 Deterministic = Annotated[
     bool, typer.Option("--deterministic", help="On a GPU, make runs repeatable in every bit.")
 ]
+Precision = Annotated[
+    str | None,
+    typer.Option(
+        "--precision",
+        help=f"Precision of float32 products on a GPU: {', '.join(PRECISIONS)}; by default that of "
+        "PyTorch, highest. high is a tenth to a fifth faster.",
+    ),
+]
 RetryFailed = Annotated[
     bool,
     typer.Option(
@@ -87,6 +97,13 @@ Folds = Annotated[int | None, typer.Option("--folds", help="Number of first fold
 Where = Annotated[
     list[str] | None,
     typer.Option("--where", help="Only this part of the grid: num_layers=3,5. Repeatable."),
+]
+Seeds = Annotated[
+    str | None, typer.Option("--seeds", help="Other seeds of weights and colorings: 0,1,2.")
+]
+Groups = Annotated[
+    str | None,
+    typer.Option("--groups", help=f"Graphs to keep in one fold: {', '.join(GROUPS)}."),
 ]
 Protocol = Annotated[
     str | None, typer.Option("--protocol", help=f"Evaluation protocol: {', '.join(PROTOCOLS)}.")

@@ -5,6 +5,7 @@ from clipgnn.datasets.properties import (
     bipartiteness,
     circular_skip_links,
     connectivity,
+    matched_triangle_freeness,
     triangle_freeness,
 )
 from clipgnn.datasets.registry import load_dataset
@@ -17,6 +18,7 @@ __all__ = [
     "hold_out",
     "load_dataset",
     "load_tu",
+    "matched_triangle_freeness",
     "stratified_folds",
     "triangle_freeness",
 ]

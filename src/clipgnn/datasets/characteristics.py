@@ -3,11 +3,10 @@
 from dataclasses import dataclass
 
 import torch
-from torch import Tensor
 
+from clipgnn.datasets.isomorphism import refined_classes
 from clipgnn.graphs.packed import PackedGraphs
 from clipgnn.ops.numbering import number_rows
-from clipgnn.ops.refinement import lexicographic_ranks, refine_colors
 
 
 @dataclass(frozen=True)
@@ -54,12 +53,5 @@ def characteristics(graphs: PackedGraphs) -> Characteristics:
         max_nodes=int(nodes.max()),
         num_labels=graphs.in_channels,
         largest_group=int(groups.max()),
-        num_distinguishable=_num_distinguishable(graphs, labels),
+        num_distinguishable=int(refined_classes(graphs)[0].max()) + 1,
     )
-
-
-def _num_distinguishable(graphs: PackedGraphs, labels: Tensor) -> int:
-    """Number of graphs that color refinement (1-WL) tells apart, by the colors of their nodes."""
-    colors = refine_colors(labels, graphs.global_edge_index)
-    order = torch.argsort(graphs.graph_of_node * (int(colors.max()) + 1) + colors)
-    return lexicographic_ranks(colors[order], graphs.node_pointers).unique().numel()

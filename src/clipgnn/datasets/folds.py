@@ -13,7 +13,10 @@ from clipgnn.graphs.seeds import NUMPY_BITS, check_seed
 
 
 def stratified_folds(
-    y: Tensor, num_folds: int | np.integer[Any] = 10, seed: int = 0
+    y: Tensor,
+    num_folds: int | np.integer[Any] = 10,
+    seed: int = 0,
+    groups: Tensor | None = None,
 ) -> list[tuple[Tensor, Tensor]]:
     """Split graphs into folds with equal shares of every class.
 
@@ -24,16 +27,19 @@ def stratified_folds(
         y: target of each graph.
         num_folds: number of folds; each is the test part once.
         seed: seed of the shuffling before graphs are assigned to folds.
+        groups: group of each graph; graphs of one group are in one fold. The shares of the classes
+            are then as equal as the groups allow.
 
     Returns:
         For each fold the indices of its training and test graphs, ascending, on the CPU.
 
     Raises:
-        InvalidParameterError: if every class has fewer graphs than there are folds, or the seed has
-            more than 32 bits.
+        InvalidParameterError: if every class has fewer graphs than there are folds, there are fewer
+            groups than folds, or the seed has more than 32 bits.
         InvalidGraphError: if a target is negative or infinite; NaN stands for a missing one.
     """
-    from sklearn.model_selection import KFold, StratifiedKFold  # imports take a second
+    # imports take a second
+    from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, StratifiedKFold
 
     targets, seed = _targets(y), check_seed(seed, bits=NUMPY_BITS)
     graphs = targets.shape[0]
@@ -44,8 +50,13 @@ def stratified_folds(
             f"Got {shown(num_folds)}."
         )
     num_folds = int(num_folds)
-    if targets.is_floating_point():
-        splits = KFold(num_folds, shuffle=True, random_state=seed).split(targets)
+    options = {"n_splits": num_folds, "shuffle": True, "random_state": seed}
+    if groups is not None:
+        groups = _checked_groups(groups, graphs, num_folds)
+        kind = GroupKFold if targets.is_floating_point() else StratifiedGroupKFold
+        splits = kind(**options).split(targets, targets, groups)
+    elif targets.is_floating_point():
+        splits = KFold(**options).split(targets)
     else:
         largest = int(targets.unique(return_counts=True)[1].max())
         if largest < num_folds:
@@ -53,12 +64,13 @@ def stratified_folds(
                 f"A class must have a graph for each of the {num_folds} folds. Got at most "
                 f"{largest} graphs of a class. Use num_folds={largest} or fewer, or more data."
             )
-        folds = StratifiedKFold(num_folds, shuffle=True, random_state=seed)
-        splits = folds.split(targets, targets)
+        splits = StratifiedKFold(**options).split(targets, targets)
     return [(torch.from_numpy(train), torch.from_numpy(test)) for train, test in splits]
 
 
-def hold_out(train: GraphIndices, y: Tensor, fraction: float, seed: int) -> tuple[Tensor, Tensor]:
+def hold_out(
+    train: GraphIndices, y: Tensor, fraction: float, seed: int, groups: Tensor | None = None
+) -> tuple[Tensor, Tensor]:
     """Split training graphs into a training and a validation part, with equal shares of classes.
 
     Args:
@@ -66,6 +78,8 @@ def hold_out(train: GraphIndices, y: Tensor, fraction: float, seed: int) -> tupl
         y: target of every graph of the data set.
         fraction: share of `train` in the validation part, between 0 and 1.
         seed: seed of the random choice.
+        groups: group of each graph of the data set; graphs of one group are in one part, which has
+            the fraction nearest to `fraction` of the form 1 / integer.
 
     Returns:
         Indices of the training graphs and of the validation graphs, ascending, on the CPU.
@@ -82,6 +96,9 @@ def hold_out(train: GraphIndices, y: Tensor, fraction: float, seed: int) -> tupl
         raise InvalidParameterError(f"fraction must be between 0 and 1. Got {shown(fraction)}.")
     chosen, mask_length = as_graph_indices("train", train)
     check_graph_indices("train", chosen, mask_length, targets.shape[0])
+    if groups is not None:
+        own = stratified_folds(targets[chosen], max(2, round(1 / fraction)), seed, groups[chosen])
+        return tuple(chosen[part].sort().values for part in own[0])  # type: ignore[return-value]
     try:
         kept, held_out = train_test_split(
             chosen.numpy(),
@@ -95,6 +112,21 @@ def hold_out(train: GraphIndices, y: Tensor, fraction: float, seed: int) -> tupl
             f"{chosen.numel()} graphs: {error} Use another fraction, or more graphs."
         ) from error
     return torch.from_numpy(kept).sort().values, torch.from_numpy(held_out).sort().values
+
+
+def _checked_groups(groups: Tensor, num_graphs: int, num_folds: int) -> Tensor:
+    if not isinstance(groups, Tensor) or groups.shape != (num_graphs,):
+        got = list(groups.shape) if isinstance(groups, Tensor) else type(groups).__name__
+        raise InvalidParameterError(
+            f"groups must be a tensor with an entry for each of the {num_graphs} graphs. Got {got}."
+        )
+    count = groups.unique().numel()
+    if count < num_folds:
+        raise InvalidParameterError(
+            f"groups must have at least {num_folds} groups, one for each fold. Got {count}. Use "
+            "fewer folds."
+        )
+    return groups.cpu()
 
 
 def _targets(y: Tensor) -> Tensor:

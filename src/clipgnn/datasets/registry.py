@@ -1,4 +1,4 @@
-"""Data sets by name: the nine of the paper, and all others of the TU collection."""
+"""Data sets by name: those of the paper, a matched task, and all others of the TU collection."""
 
 import os
 from importlib import import_module

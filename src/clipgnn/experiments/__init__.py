@@ -6,7 +6,7 @@ from clipgnn.experiments.evaluation import MeasuredCell, evaluate
 from clipgnn.experiments.experiment import Experiment, Overrides
 from clipgnn.experiments.options import RunOptions
 from clipgnn.experiments.plans import stored_experiment
-from clipgnn.experiments.protocol import Measurement, fair, gin
+from clipgnn.experiments.protocol import Measurement, fair, gin, last
 from clipgnn.experiments.reading import find_experiment, read_experiment
 from clipgnn.experiments.repair import repair
 from clipgnn.experiments.run import RunProgress, run_experiment
@@ -29,6 +29,7 @@ __all__ = [
     "find_experiment",
     "fingerprints",
     "gin",
+    "last",
     "load_model",
     "load_predictions",
     "read_experiment",

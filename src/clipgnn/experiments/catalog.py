@@ -13,8 +13,24 @@ TU_OPTIONS = ("edge_labels", "node_attributes")
 TU_PREFIX = "tu:"
 """Prefix of any other data set in the TU layout, such as `tu:NCI1`."""
 
+FRESH = "fresh"
+"""Option of the generated data sets: graphs of another seed, `csl@fresh`."""
+
+
+def fresh_name(dataset: str) -> str:
+    """Return the name of the fresh graphs of a data set."""
+    return f"{dataset}{OPTION}{FRESH}"
+
+
+GROUPS = ("none", "pairs", "isomorphic")
+"""Which graphs are kept in one fold: the two graphs of each pair of a property task, or isomorphic
+graphs."""
+
 SPLITS = ("cross-validation", "nested")
 """Folds of training and test graphs, without or with validation graphs among the former."""
+
+VALIDATION_SHARE = 0.1
+"""Share of the training graphs that a nested split holds out for validation."""
 
 PUBLISHED = ("table1", "table2", "table4")
 """Tables of the paper whose numbers a report can show for comparison."""

@@ -19,7 +19,7 @@ from clipgnn.experiments.lock_holders import lock_holders
 APPLICATION = 0x434C4950
 """SQLite application ID of stores: "CLIP" in ASCII."""
 
-SCHEMA_VERSION = 4
+SCHEMA_VERSION = 5
 
 BUSY_SECONDS = 0.1
 """Seconds that SQLite itself waits for a lock; Python handles Ctrl-C between two waits."""
@@ -75,6 +75,7 @@ CREATE TABLE results (
     train_loss BLOB NOT NULL,         -- curves: compressed float32, see compact.py
     test_score BLOB NOT NULL,
     validation_score BLOB NOT NULL,
+    fresh_score BLOB NOT NULL,
     seconds REAL NOT NULL,
     epoch_seconds REAL NOT NULL,
     compile_seconds REAL NOT NULL,

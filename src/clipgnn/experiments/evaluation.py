@@ -53,8 +53,8 @@ def evaluate(
     check_protocol(name)
     if name == "fair" and experiment.split != "nested":
         raise InvalidParameterError(
-            'protocol must be "gin" for trials without validation graphs. Got "fair". Run the '
-            'experiment with split = "nested" or protocol = "fair" first.',
+            'protocol must be "gin" or "last" for trials without validation graphs. Got "fair". '
+            'Run the experiment with split = "nested" or protocol = "fair" first.',
             parameter="protocol",
         )
     measured = []
@@ -66,6 +66,32 @@ def evaluate(
         measurement = PROTOCOLS[name](candidates, experiment.folds)
         measured.append(MeasuredCell(cell.row, cell.dataset, measurement, _metric(cell)))
     return measured
+
+
+def chosen_curves(
+    experiment: Experiment, cell: MeasuredCell, results: Mapping[str, StoredResult]
+) -> dict[int, Curves]:
+    """Return the curves of the configuration that a protocol has chosen, by number of the fold.
+
+    Args:
+        experiment: the experiment.
+        cell: one of its measured cells.
+        results: the results that it was measured from.
+    """
+    [own] = [own for own in experiment.cells if (own.row, own.dataset) == (cell.row, cell.dataset)]
+    candidates = [
+        _candidate(experiment, own, configuration, results, {})
+        for configuration in own.configurations
+    ]
+    curves: dict[int, Curves] = {}
+    for choice in cell.measurement.choices:
+        [folds] = [
+            candidate.folds
+            for candidate in candidates
+            if candidate.configuration == choice.configuration
+        ]
+        curves |= folds if choice.fold is None else {choice.fold: folds[choice.fold]}
+    return curves
 
 
 def _metric(cell: Cell) -> str:

@@ -7,9 +7,11 @@ from itertools import product
 from math import prod
 from typing import Any
 
-from clipgnn.errors import InvalidParameterError, suggestion
+from clipgnn.errors import InvalidParameterError, shown, suggestion
+from clipgnn.experiments.catalog import GROUPS, VALIDATION_SHARE, fresh_name
 from clipgnn.experiments.trial import Trial
-from clipgnn.parameters import MODELS, NONE, Recipe, Value
+from clipgnn.parameters import MODELS, NONE, Recipe, Rule, Value
+from clipgnn.parameters.datasets import PAIRED_TASKS
 
 Axes = Mapping[str, tuple[Value, ...]]
 """The values to try for each parameter; a parameter with one value is fixed."""
@@ -75,9 +77,11 @@ class Experiment:
         seeds: seeds of weights, batches and colorings; scores are averaged over them.
         protocol: name of the protocol that computes the table's numbers from the curves.
         split: "cross-validation", or "nested" with validation graphs.
+        groups: which graphs are kept in one fold, one of `GROUPS`.
+        fresh: whether generated graphs of another seed are a second test set.
         published: the table of the paper whose numbers are shown for comparison.
         extremes: data sets for which the table also shows the best and the worst fold.
-        data: fingerprint of each data set, if known; a run computes it and a store keeps it.
+        data: fingerprint of each of `data_names`, if known; a run computes it and a store keeps it.
     """
 
     name: str
@@ -91,6 +95,8 @@ class Experiment:
     seeds: tuple[int, ...] = (0,)
     protocol: str = "gin"
     split: str = "cross-validation"
+    groups: str = "none"
+    fresh: bool = False
     published: str | None = None
     extremes: tuple[str, ...] = ()
     data: Mapping[str, str] = field(default_factory=dict)
@@ -107,6 +113,12 @@ class Experiment:
         )
 
     @property
+    def data_names(self) -> tuple[str, ...]:
+        """Names of all data that its trials read."""
+        names = tuple(dict.fromkeys(cell.dataset for cell in self.cells))
+        return (*names, *(fresh_name(name) for name in names)) if self.fresh else names
+
+    @property
     def num_trials(self) -> int:
         """Number of trials of all cells, counted without building them.
 
@@ -119,6 +131,12 @@ class Experiment:
             if dataset in row.datasets
         )
         return configurations * self.first_folds * len(self.seeds)
+
+    @property
+    def test_to_train(self) -> float:
+        """Number of test graphs of a fold, divided by that of its training graphs."""
+        held_out = VALIDATION_SHARE if self.split == "nested" else 0.0
+        return 1 / ((self.folds - 1) * (1 - held_out))
 
     def axes(self, row: ModelRow, dataset: str) -> Axes:
         """The values that a row tries on a data set.
@@ -143,6 +161,8 @@ class Experiment:
                 num_folds=self.folds,
                 fold=fold,
                 seed=seed,
+                groups=self.groups,
+                fresh=self.data.get(fresh_name(cell.dataset), "") if self.fresh else "",
                 keep_model=row.keep_models,
                 keep_predictions=row.keep_predictions,
             )
@@ -179,6 +199,8 @@ class Experiment:
             "seeds": list(self.seeds),
             "protocol": self.protocol,
             "split": self.split,
+            "groups": self.groups,
+            "fresh": self.fresh,
             "extremes": list(self.extremes),
             "grid": _as_lists(self.grid),
             "only": {dataset: _as_lists(axes) for dataset, axes in self.only.items()},
@@ -222,6 +244,8 @@ class Overrides:
         where: values to keep, for parameters with several values; fixed parameters are unchanged,
             and rows without any of these values are removed.
         protocol: another protocol; "fair" also changes the split to "nested".
+        groups: which graphs are kept in one fold instead, which gives other trials.
+        seeds: other seeds of weights, batches and colorings.
     """
 
     models: Sequence[str] | None = None
@@ -230,6 +254,8 @@ class Overrides:
     folds: int | None = None
     where: Axes = field(default_factory=dict)
     protocol: str | None = None
+    groups: str | None = None
+    seeds: Sequence[int] | None = None
 
     def __call__(self, experiment: Experiment) -> Experiment:
         """Return the experiment with these changes.
@@ -277,6 +303,8 @@ class Overrides:
             datasets=datasets,
             protocol=self.protocol or experiment.protocol,
             split="nested" if self.protocol == "fair" else experiment.split,
+            groups=self.groups or experiment.groups,
+            seeds=experiment.seeds if self.seeds is None else self._checked_seeds(),
             first_folds=self.folds or experiment.first_folds,
             grid=self._kept(_among(known, {**experiment.grid, **epochs})),
             only={
@@ -296,12 +324,23 @@ class Overrides:
             extremes=tuple(dataset for dataset in experiment.extremes if dataset in datasets),
         )
         narrowed = _without_the_empty(narrowed)
+        check_groups(narrowed.groups, narrowed.datasets)
         if not narrowed.cells:
             raise InvalidParameterError(
                 f"Nothing of {experiment.name} is left: the chosen models are not measured on the "
                 "chosen data sets, or not with the chosen values."
             )
         return narrowed
+
+    def _checked_seeds(self) -> tuple[int, ...]:
+        seeds = tuple(self.seeds or ())
+        valid = all(Rule(int, 0).accepts(seed) for seed in seeds)
+        if not seeds or not valid or len(set(seeds)) < len(seeds):
+            raise InvalidParameterError(
+                f"seeds must be distinct integers of at least 0. Got {shown(list(seeds))}.",
+                parameter="seeds",
+            )
+        return seeds
 
     def _kept(self, axes: Axes) -> Axes:
         kept = dict(axes)
@@ -312,6 +351,27 @@ class Overrides:
         if self.epochs is not None and "epochs" in axes:
             kept["epochs"] = (self.epochs,)
         return kept
+
+
+def check_groups(groups: str, datasets: Sequence[str]) -> None:
+    """Check that all data sets have groups of graphs.
+
+    Raises:
+        InvalidParameterError: if the groups are unknown, or a data set does not have them.
+    """
+    if groups not in GROUPS:
+        raise InvalidParameterError(
+            f"groups must be one of {', '.join(GROUPS)}. Got {groups!r}."
+            f"{suggestion(groups, GROUPS)}",
+            parameter="groups",
+        )
+    without = [name for name in datasets if name not in PAIRED_TASKS]
+    if groups == "pairs" and without:
+        raise InvalidParameterError(
+            f'groups must not be "pairs" for data sets other than {", ".join(PAIRED_TASKS)}, whose '
+            f"graphs are pairs. Got {without[0]}. Leave it out, or choose other data sets.",
+            parameter="groups",
+        )
 
 
 def _without_the_empty(experiment: Experiment) -> Experiment:

@@ -101,7 +101,9 @@ def _check(job: Job, results: Sequence[TrialResult]) -> None:
         raise InvalidParameterError("A job must return a result for each trial, in their order.")
     for trial, result in zip(job.trials, results, strict=True):
         try:
-            result.curves.check_complete(validation=trial.split == "nested")
+            result.curves.check_complete(
+                validation=trial.split == "nested", fresh=bool(trial.fresh)
+            )
         except InvalidParameterError as error:
             raise InvalidParameterError(f"{trial}: {error}") from error
         if result.curves.diverged is None:

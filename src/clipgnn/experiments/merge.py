@@ -2,12 +2,13 @@
 
 import json
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from clipgnn.curves import CURVES
 from clipgnn.errors import StoreError
 from clipgnn.experiments.artifacts import model_path, predictions_path
 from clipgnn.experiments.checksums import json_object
@@ -91,7 +92,7 @@ def _copy(origin: Database, target: Database, commits: Mapping[str, str]) -> Mer
         for identity, content in verified(origin, "trials"):
             if identity not in known_trials:
                 insert(target, "trials", identity, content)
-        before = {row[0]: row[1:4] for row in verified(target, "results")}
+        before = {row[0]: _curves_of(row) for row in verified(target, "results")}
         environments = _copy_environments(origin, target, commits)
         results = verified(origin, "results")
         for trial, *values, environment, finished in results:
@@ -100,8 +101,12 @@ def _copy(origin: Database, target: Database, commits: Mapping[str, str]) -> Mer
                 insert(target, "results", trial, *values, environments[environment], finished)
         _copy_divergences(origin, target)
     known = [row for row in results if row[0] in before]
-    different = sum(before[row[0]] != row[1:4] for row in known)
+    different = sum(before[row[0]] != _curves_of(row) for row in known)
     return Merged(len(results) - len(known), len(known), different)
+
+
+def _curves_of(result: Sequence[Any]) -> Sequence[Any]:
+    return result[1 : 1 + len(CURVES)]
 
 
 def _copy_plans(origin: Database, target: Database) -> None:

@@ -9,6 +9,11 @@ EXECUTOR_OPTIONS = ("workers", "jobs_at_once", "address", "job_timeout", "heartb
 """Options that only some executors support; None leaves them at the executor's default."""
 
 
+PRECISIONS = ("highest", "high")
+"""Precisions of float32 products on a GPU, as in `torch.set_float32_matmul_precision`: that of
+float32, or that of TF32, which is faster."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class RunOptions:
     """Options of a run. They change how trials are run, never which trials there are.
@@ -22,6 +27,8 @@ class RunOptions:
             cluster runs any code that is sent to it; see `RayExecutor`.
         device: torch device to train on, such as "cpu" or "cuda:1".
         deterministic: whether repeated runs on a GPU must agree in every bit.
+        precision: precision of float32 products on a GPU, one of `PRECISIONS`, set in every process
+            that trains; by default that of torch.
         job_timeout: seconds after which an unfinished job fails and its process is killed; by
             default there is no limit.
         heartbeat_timeout: seconds without a heartbeat after which a local process counts as
@@ -41,6 +48,7 @@ class RunOptions:
     address: str | None = None
     device: str = "cpu"
     deterministic: bool = False
+    precision: str | None = None
     job_timeout: float | None = None
     heartbeat_timeout: float | None = None
     retry_failed: bool = False
@@ -54,6 +62,11 @@ class RunOptions:
                     f"{name} must be an integer of at least 1. Got {shown(count)}.",
                     parameter=name,
                 )
+        if self.precision not in (None, *PRECISIONS):
+            raise InvalidParameterError(
+                f"precision must be one of {', '.join(PRECISIONS)}. Got {shown(self.precision)}.",
+                parameter="precision",
+            )
         for name in ("job_timeout", "heartbeat_timeout"):
             value = getattr(self, name)
             if value is not None and not 0 < value < math.inf:

@@ -16,16 +16,17 @@ from clipgnn.errors import (
     suggestion,
 )
 from clipgnn.experiments.catalog import (
+    GROUPS,
     OPTION,
     PUBLISHED,
     SPLITS,
     TU_OPTIONS,
     TU_PREFIX,
 )
-from clipgnn.experiments.experiment import KEPT, Axes, Experiment, ModelRow
+from clipgnn.experiments.experiment import KEPT, Axes, Experiment, ModelRow, check_groups
 from clipgnn.experiments.protocol import PROTOCOLS
 from clipgnn.parameters import LARGEST_INTEGER, MODELS, Recipe, Rule, Value
-from clipgnn.parameters.datasets import BENCHMARKS, DATASETS
+from clipgnn.parameters.datasets import BENCHMARKS, DATASETS, PROPERTY_TASKS
 
 MAX_BYTES = 2**20
 """Largest size of an experiment file."""
@@ -53,6 +54,8 @@ _KEYS = (
     "seeds",
     "protocol",
     "split",
+    "groups",
+    "fresh",
     "published",
     "extremes",
     *KEPT,
@@ -171,6 +174,17 @@ class _Reader:
         if first > folds:
             raise self.error("first_folds", f"must be at most the {folds} folds. Got {first}")
         seeds = self.values("seeds", content.get("seeds", Experiment.seeds), Rule(int, 0))
+        groups = self.word("groups", content.get("groups", Experiment.groups), GROUPS)
+        try:
+            check_groups(groups, datasets)
+        except InvalidParameterError as error:
+            raise self.error("groups", str(error).rstrip(".")) from error
+        fresh = self.boolean("fresh", content.get("fresh", False))
+        if fresh and (read := [name for name in datasets if name not in PROPERTY_TASKS]):
+            raise self.error(
+                "fresh",
+                f"must be false, or absent, for data sets that are not generated. Got {read[0]}",
+            )
         published = content.get("published")
         if published is not None:
             published = self.word("published", published, PUBLISHED)
@@ -187,6 +201,8 @@ class _Reader:
             seeds=tuple(int(seed) for seed in seeds),
             protocol=protocol,
             split=split,
+            groups=groups,
+            fresh=fresh,
             published=published,
             extremes=extremes,
         )

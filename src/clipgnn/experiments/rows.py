@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from clipgnn.curves import Curves
+from clipgnn.curves import CURVES, Curves
 from clipgnn.errors import DamagedStoreError, InvalidParameterError, StoreError
 from clipgnn.experiments.checksums import checksum, json_object
 from clipgnn.experiments.compact import compact, expanded
@@ -18,9 +18,7 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {
     "environments": ("number", "content"),
     "results": (
         "trial",
-        "train_loss",
-        "test_score",
-        "validation_score",
+        *CURVES,
         "seconds",
         "epoch_seconds",
         "compile_seconds",
@@ -91,25 +89,18 @@ def verified(
     return rows
 
 
-def stored_curves(curves: Curves) -> tuple[bytes, bytes, bytes]:
-    """Return loss, test scores and validation scores as they are stored."""
-    return (
-        compact(curves.train_loss),
-        compact(curves.test_score),
-        compact(curves.validation_score),
-    )
+def stored_curves(curves: Curves) -> list[bytes]:
+    """Return curves as they are stored, in the order of `CURVES`."""
+    return [compact(getattr(curves, name)) for name in CURVES]
 
 
-def read_curves(
-    train_loss: bytes, test_score: bytes, validation_score: bytes, metric: str = "accuracy"
-) -> Curves:
+def read_curves(stored: Sequence[bytes], metric: str = "accuracy") -> Curves:
     """Return the curves that `stored_curves` made.
 
     Raises:
         InvalidParameterError: if they are not valid curves.
         StoreError: if they cannot be read.
     """
-    stored = (train_loss, test_score, validation_score)
     return Curves(*(expanded(blob) for blob in stored), metric=metric)
 
 
@@ -190,13 +181,14 @@ def _check_environment(values: Sequence[Any]) -> None:
 
 
 def _check_result(values: Sequence[Any]) -> None:
-    trial, loss, test, validation, *seconds, environment, finished = values
+    trial, *others, environment, finished = values
+    stored, seconds = others[: len(CURVES)], others[len(CURVES) :]
     _check_types((trial, finished), str)
-    _check_types((loss, test, validation), bytes)
+    _check_types(stored, bytes)
     _check_types(seconds, float)
     _check_types((environment,), int)
     try:
-        curves = read_curves(loss, test, validation)
+        curves = read_curves(stored)
         if not curves.epochs:
             raise StoreError("its curves have no epochs")
     except InvalidParameterError as error:

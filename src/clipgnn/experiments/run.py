@@ -90,7 +90,7 @@ def run_experiment(
     options = options or RunOptions()
     try:
         trials = experiment.trials()
-        _check_data(trials)
+        _check_data(experiment)
         changes = _changes(experiment, store)
         jobs = jobs_of(trials, together=options.on_gpu)
         planned = [trial for job in jobs for trial in job.trials]
@@ -115,8 +115,8 @@ def run_experiment(
         executor.close()
 
 
-def _check_data(trials: list[Trial]) -> None:
-    unknown = dict.fromkeys(trial.dataset for trial in trials if not trial.data)
+def _check_data(experiment: Experiment) -> None:
+    unknown = [name for name in experiment.data_names if not experiment.data.get(name)]
     if unknown:
         raise InvalidParameterError(
             "The `data` of an experiment must have the fingerprint of each data set. Got none for "

@@ -10,13 +10,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from time import time
 from types import TracebackType
+from typing import TYPE_CHECKING
 
-from clipgnn.curves import Curves
+from clipgnn.curves import CURVES, Curves
 from clipgnn.experiments.artifacts import has_artifacts, write_artifacts
 from clipgnn.experiments.attempts import AMONG, Failure, now, record_attempt, unsuccessful
 from clipgnn.experiments.checksums import json_object
 from clipgnn.experiments.claims import all_claimants
 from clipgnn.experiments.database import Database
+from clipgnn.experiments.dataframe import dataframe
 from clipgnn.experiments.rows import (
     COLUMNS,
     insert,
@@ -27,6 +29,9 @@ from clipgnn.experiments.rows import (
 )
 from clipgnn.experiments.sessions import Claimant, Heartbeats, Session
 from clipgnn.experiments.trial import Trial, TrialResult, canonical, metric_of
+
+if TYPE_CHECKING:
+    import pandas
 
 
 @dataclass(frozen=True)
@@ -130,7 +135,7 @@ class Store:
                 next_number(self._database, "plans"),
                 name,
                 json.dumps(content),  # keys keep their order, which resolves ties
-                json.dumps({trial.dataset: trial.data for trial in trials}),
+                json.dumps({k: v for trial in trials for k, v in trial.fingerprints.items()}),
                 command,
                 began,
             )
@@ -291,6 +296,14 @@ class Store:
         """Return live sessions that have claimed trials."""
         return [claimant for claimant in self._claimants() if claimant.alive]
 
+    def trials(self) -> list[Trial]:
+        """Return all trials of the recorded runs, finished or not.
+
+        Raises:
+            StoreError: if a trial is damaged.
+        """
+        return [Trial(**json_object(content)) for _, content in verified(self._database, "trials")]
+
     def results(self) -> dict[str, StoredResult]:
         """Return all results, by identity of the trial.
 
@@ -302,10 +315,29 @@ class Store:
             for identity, content in verified(self._database, "trials")
         }
         results = {}
-        for trial, loss, test, validation, *rest in verified(self._database, "results"):
-            curves = read_curves(loss, test, validation, metric_of(recipes.get(trial, {})))
-            results[trial] = StoredResult(curves, *rest)
+        for trial, *values in verified(self._database, "results"):
+            stored, others = values[: len(CURVES)], values[len(CURVES) :]
+            curves = read_curves(stored, metric_of(recipes.get(trial, {})))
+            results[trial] = StoredResult(curves, *others)
         return results
+
+    def dataframe(self, *, epochs: bool = False) -> "pandas.DataFrame":
+        """Return the trials as a pandas data frame.
+
+        Scores are those of the test graphs (and of validation graphs, if there are any) in the last
+        and in the best epoch. Parameters that a model does not have, or that were not given, are
+        missing values.
+
+        Args:
+            epochs: whether to return a row for each epoch of each finished trial (`identity`,
+                `epoch` from 1, `train_loss`, `test_score`, `validation_score`) instead of a row for
+                each trial. The curves of kernels have one epoch.
+
+        Raises:
+            MissingDependencyError: if pandas is not installed.
+            StoreError: if a row of the store is damaged.
+        """
+        return dataframe(self, epochs=epochs)
 
     def failures(self) -> dict[str, Failure]:
         """Return trials that failed and have not succeeded or diverged since."""

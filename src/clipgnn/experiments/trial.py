@@ -11,6 +11,7 @@ from functools import cached_property
 from hashlib import sha256
 
 from clipgnn.curves import Curves
+from clipgnn.experiments.catalog import fresh_name
 from clipgnn.experiments.predictions import Predictions
 from clipgnn.parameters import Recipe, Value
 
@@ -32,6 +33,8 @@ class Trial:
         num_folds: number of folds of the cross-validation.
         fold: number of the test fold, from 0.
         seed: seed of weights, batches and colorings; all seeds have the same folds.
+        groups: which graphs are kept in one fold, one of `GROUPS`.
+        fresh: fingerprint of the fresh graphs that are a second test set; empty without them.
         keep_model: whether to keep the trained model; not part of the identity.
         keep_predictions: whether to keep the predictions of the test graphs; not part of the
             identity.
@@ -46,6 +49,8 @@ class Trial:
     num_folds: int
     fold: int
     seed: int
+    groups: str = "none"
+    fresh: str = ""
     keep_model: bool = field(default=False, compare=False)
     keep_predictions: bool = field(default=False, compare=False)
 
@@ -67,7 +72,19 @@ class Trial:
         return canonical(content)
 
     def _defining(self) -> dict[str, object]:
-        return {own.name: getattr(self, own.name) for own in fields(self) if own.compare}
+        """Values that define the trial; those of `groups` and `fresh` only where they are used."""
+        return {
+            own.name: value
+            for own in fields(self)
+            if own.compare
+            if (value := getattr(self, own.name)) != own.default
+        }
+
+    @property
+    def fingerprints(self) -> dict[str, str]:
+        """Fingerprints of all data that it reads, by name."""
+        fresh = {fresh_name(self.dataset): self.fresh} if self.fresh else {}
+        return {self.dataset: self.data, **fresh}
 
     @property
     def metric(self) -> str:

@@ -12,18 +12,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clipgnn.errors import InvalidParameterError
-from clipgnn.experiments.data import load
+from clipgnn.experiments.catalog import VALIDATION_SHARE
+from clipgnn.experiments.data import Loaded, load
 from clipgnn.experiments.machine import installed_versions, this_machine
 from clipgnn.experiments.predictions import Predictions
 from clipgnn.experiments.trial import Trial, TrialResult, seed_from
 from clipgnn.parameters import MODELS
 
-VALIDATION_SHARE = 0.1
-"""Share of the training graphs that a nested split holds out for validation."""
-
 
 def run_trials(
-    trials: Sequence[Trial], device: str = "cpu", deterministic: bool = False
+    trials: Sequence[Trial],
+    device: str = "cpu",
+    deterministic: bool = False,
+    precision: str | None = None,
 ) -> list[TrialResult]:
     """Train trials together that differ only in fold and seed.
 
@@ -31,6 +32,8 @@ def run_trials(
         trials: at least one trial.
         device: torch device to train on. Kernels are always fitted on the CPU.
         deterministic: whether repeated runs on a GPU must agree in every bit.
+        precision: precision of float32 products on a GPU, which is set for the whole process; by
+            default that of torch.
 
     Returns:
         A result for each trial, in their order.
@@ -47,16 +50,18 @@ def run_trials(
         )
     first = trials[0]
     device = device if MODELS[first.model].trained else "cpu"
-    graphs = load(first.dataset, first.data)
+    loaded = load(first)
+    if precision is not None:
+        _set_precision(precision)
     began = time.perf_counter()
     with _one_thread_on_cpu(device):
         if MODELS[first.model].trained:
-            outcomes = _train(graphs, trials, device, deterministic)
+            outcomes = _train(loaded, trials, device, deterministic)
         else:
-            outcomes = _fit(graphs, trials)
+            outcomes = _fit(loaded, trials)
     compile_seconds = max(own.history.compile_seconds for own in outcomes)
     seconds = time.perf_counter() - began - compile_seconds
-    versions, machine = installed_versions(), this_machine(device)
+    versions, machine = installed_versions(), {**this_machine(device), **_products(device)}
     return [
         TrialResult(
             trial=trial.identity,
@@ -82,6 +87,20 @@ class _Outcome(NamedTuple):
     predictions: Predictions | None = None
 
 
+def _set_precision(precision: str) -> None:
+    import torch
+
+    torch.set_float32_matmul_precision(precision)
+
+
+def _products(device: str) -> dict[str, str]:
+    """Return how float32 products are computed, if that is not in float32."""
+    import torch
+
+    reduced = torch.get_float32_matmul_precision() != "highest"
+    return {"products": "TF32"} if reduced and device.startswith("cuda") else {}
+
+
 @contextmanager
 def _one_thread_on_cpu(device: str) -> Iterator[None]:
     """Use one thread on the CPU: the order of summation depends on the number of threads.
@@ -100,7 +119,7 @@ def _one_thread_on_cpu(device: str) -> Iterator[None]:
 
 
 def _train(
-    graphs: Any, trials: Sequence[Trial], device: str, deterministic: bool
+    loaded: Loaded, trials: Sequence[Trial], device: str, deterministic: bool
 ) -> list[_Outcome]:
     """Train the networks of trials of one configuration."""
     from clipgnn.nn.files import model_bytes
@@ -108,9 +127,9 @@ def _train(
 
     first = trials[0]
     model = MODELS[first.model]
-    splits = [_split(trial, graphs.targets) for trial in trials]
+    splits = _splits(trials, loaded)
     trained = train(
-        graphs,
+        loaded.graphs,
         _spec(first),
         Recipe.from_dict(Recipe.from_toml(first.recipe)),
         splits,
@@ -129,12 +148,12 @@ def _train(
     ]
 
 
-def _fit(graphs: Any, trials: Sequence[Trial]) -> list[_Outcome]:
+def _fit(loaded: Loaded, trials: Sequence[Trial]) -> list[_Outcome]:
     """Fit the kernels of trials of one configuration."""
     from clipgnn.training import fit_kernel
 
-    splits = [_split(trial, graphs.targets) for trial in trials]
-    return [_Outcome(history) for history in fit_kernel(graphs, _spec(trials[0]), splits)]
+    splits = _splits(trials, loaded)
+    return [_Outcome(history) for history in fit_kernel(loaded.graphs, _spec(trials[0]), splits)]
 
 
 def _spec(trial: Trial) -> Any:
@@ -157,16 +176,20 @@ def _predictions(trained: Any, split: Any) -> Predictions:
     )
 
 
-def _split(trial: Trial, y: Any) -> Any:
-    """Return the `Split` of a trial; folds follow the GIN protocol with seed 0."""
-    import torch
-
+def _splits(trials: Sequence[Trial], loaded: Loaded) -> list[Any]:
+    """Return the `Split` of each trial; folds follow the GIN protocol with seed 0."""
     from clipgnn.datasets.folds import hold_out, stratified_folds
     from clipgnn.training import Split
 
-    train, test = stratified_folds(y, trial.num_folds, seed=0)[trial.fold]
-    validation = torch.empty(0, dtype=torch.int64)
-    if trial.split == "nested":
-        seed = seed_from("validation", trial.dataset, trial.num_folds, trial.fold, bits=31)
-        train, validation = hold_out(train, y, VALIDATION_SHARE, seed)
-    return Split(train=train, test=test, validation=validation)
+    y = loaded.graphs.targets[: loaded.num_graphs]
+    folds = stratified_folds(y, trials[0].num_folds, seed=0, groups=loaded.groups)
+    fresh = range(loaded.num_graphs, len(loaded.graphs))
+    splits = []
+    for trial in trials:
+        train, test = folds[trial.fold]
+        validation: Any = ()
+        if trial.split == "nested":
+            seed = seed_from("validation", trial.dataset, trial.num_folds, trial.fold, bits=31)
+            train, validation = hold_out(train, y, VALIDATION_SHARE, seed, loaded.groups)
+        splits.append(Split(train=train, test=test, validation=validation, fresh=fresh))
+    return splits

@@ -15,6 +15,13 @@ from clipgnn.shapes import MemberRows
 class Linear(Layer):
     """Affine map `x @ weight + bias` for each member.
 
+    Args:
+        num_members: networks that are computed together.
+        in_channels: channels of the input.
+        out_channels: channels of the output.
+        bias: whether there is a bias.
+        glorot: whether weights are initialized by Glorot's rule, and biases with 0.
+
     Attributes:
         weight: `[members, in_channels, out_channels]`.
         bias: `[members, out_channels]`, or None.
@@ -25,19 +32,34 @@ class Linear(Layer):
     """
 
     def __init__(
-        self, num_members: int, in_channels: int, out_channels: int, *, bias: bool = True
+        self,
+        num_members: int,
+        in_channels: int,
+        out_channels: int,
+        *,
+        bias: bool = True,
+        glorot: bool = False,
     ) -> None:
         super().__init__()
+        self.glorot = glorot
         self.weight = nn.Parameter(torch.empty(num_members, in_channels, out_channels))
         self.bias = nn.Parameter(torch.empty(num_members, out_channels)) if bias else None
         self.reset_parameters()
 
     def reset_parameters(self, generators: Generators = None) -> None:
-        """Draw weights and biases uniformly within ±1/sqrt(in_channels), as `torch.nn.Linear`."""
-        bound = 1 / math.sqrt(max(1, self.weight.shape[1]))
+        """Draw weights and biases uniformly within ±1/sqrt(in_channels), as `torch.nn.Linear`.
+
+        By Glorot's rule, draw weights within ±sqrt(6 / (in_channels + out_channels)).
+        """
+        _, in_channels, out_channels = self.weight.shape
         with torch.no_grad():
+            if self.glorot:
+                draw_uniform(self.weight, math.sqrt(6 / (in_channels + out_channels)), generators)
+                if self.bias is not None:
+                    self.bias.zero_()
+                return
             for parameter in self.parameters():
-                draw_uniform(parameter, bound, generators)
+                draw_uniform(parameter, 1 / math.sqrt(max(1, in_channels)), generators)
 
     def forward(self, x: MemberRows) -> Float[Tensor, "members rows out_channels"]:
         """Apply the map to rows `[members, rows, in_channels]`."""

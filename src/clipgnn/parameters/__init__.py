@@ -3,7 +3,12 @@
 Constructors, experiment files, the command line and estimators read these classes.
 """
 
-from clipgnn.parameters.kernels import AWLParameters, SVMParameters, WLParameters
+from clipgnn.parameters.kernels import (
+    AWLParameters,
+    SVMParameters,
+    WalksParameters,
+    WLParameters,
+)
 from clipgnn.parameters.model import Model
 from clipgnn.parameters.models import MODELS
 from clipgnn.parameters.networks import (
@@ -48,6 +53,7 @@ __all__ = [
     "SVMParameters",
     "Value",
     "WLParameters",
+    "WalksParameters",
     "documented",
     "parameter",
 ]

@@ -7,11 +7,16 @@ PROPERTY_TASKS: Mapping[str, str] = {
     "bipartiteness": "clipgnn.datasets.properties.bipartiteness",
     "triangle-freeness": "clipgnn.datasets.properties.triangle_freeness",
     "csl": "clipgnn.datasets.properties.circular_skip_links",
+    "matched-triangle-freeness": "clipgnn.datasets.properties.matched_triangle_freeness",
 }
-"""The synthetic tasks, with the functions that generate them from a seed."""
+"""The synthetic tasks, with the functions that generate them from a seed. The paper does not have
+the last one."""
+
+PAIRED_TASKS = tuple(name for name in PROPERTY_TASKS if name != "csl")
+"""Tasks that consist of pairs: a graph with the property, and its copy without it."""
 
 BENCHMARKS = ("MUTAG", "PTC_MR", "PROTEINS", "IMDB-BINARY", "IMDB-MULTI")
 """The real data sets of the paper, which calls them MUTAG, PTC, PROTEINS, IMDBb and IMDBm."""
 
 DATASETS = (*PROPERTY_TASKS, *BENCHMARKS)
-"""All data sets of the paper."""
+"""All data sets of the paper, and one that it does not have: matched triangle-freeness."""

@@ -52,6 +52,17 @@ class AWLParameters(Parameters):
 
 
 @dataclass(frozen=True, kw_only=True)
+class WalksParameters(Parameters):
+    """Parameters of the numbers of walks."""
+
+    title: ClassVar[str] = "numbers of walks"
+
+    length: int = parameter(
+        1, Rule(int, 1, 100), "largest number of steps of a walk; 1 counts edges only"
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
 class SVMParameters(Parameters):
     """Parameters of the support vector machine that is fitted to a kernel."""
 
@@ -63,5 +74,8 @@ class SVMParameters(Parameters):
 GRAPH_KERNELS: Mapping[str, Model] = {
     "wl": Model("clipgnn.baselines.wl.WL", WLParameters, SVMParameters, folds_together=True),
     "awl": Model("clipgnn.baselines.awl.AWL", AWLParameters, SVMParameters, folds_together=True),
+    "walks": Model(
+        "clipgnn.baselines.walks.Walks", WalksParameters, SVMParameters, folds_together=True
+    ),
 }
 """Kernels by name."""

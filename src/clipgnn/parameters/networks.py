@@ -178,6 +178,24 @@ class RPGINParameters(NetworkParameters):
     dropout: float = parameter(
         0.0, _PROBABILITY, "dropout probability of each layer's contribution to the output"
     )
+    learn_epsilon: bool = parameter(
+        False, _BOOLEAN, "whether ε is learned (GIN-ε), as its authors do, or 0 (GIN-0)"
+    )
+    norm: str | None = parameter(
+        "batch",
+        Rule(str, words=("batch",), optional=True),
+        "normalization after each map of an MLP, followed by a ReLU; with None maps have biases "
+        "and a ReLU only between them, as in the authors' code",
+    )
+    num_maps: int = parameter(
+        2, Rule(int, 2, 100), "number of linear maps of an MLP; 3 in the authors' code"
+    )
+    initialization: str = parameter(
+        "uniform",
+        Rule(str, words=("uniform", "glorot")),
+        'initial weights of the MLPs: "uniform" as torch, "glorot" with biases of 0 as the '
+        "authors' code",
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -232,6 +250,12 @@ class DCNNParameters(NetworkParameters):
     num_hops: int = parameter(3, Rule(int, 0, 1000), "number H of steps of the longest walk")
     dropout: float = parameter(
         0.0, _PROBABILITY, "dropout probability of the entries of the diffusion representation"
+    )
+    transition: str = parameter(
+        "rows",
+        Rule(str, words=("rows", "columns")),
+        'divisors in the transition matrix: "rows" for the degree of the row, as in the paper, '
+        '"columns" for the degree of the column plus 1, as in the authors\' code',
     )
 
 

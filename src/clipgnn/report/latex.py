@@ -15,6 +15,7 @@ _SPECIAL = {
     "±": r"$\pm$",
     "×": r"$\times$",
     "∞": r"$\infty$",
+    "†": r"$\dagger$",
     EMPTY: "--",
 }
 
@@ -56,4 +57,5 @@ def _row(fields: list[str]) -> str:
 
 def _formatted(field: Field) -> str:
     text = escape(field.text)
-    return (rf"\textbf{{{text}}}" if field.bold else text) + ("$^*$" if field.star else "")
+    text = rf"\textbf{{{text}}}" if field.bold else text
+    return text + "$^*$" * field.star + r"$^\dagger$" * field.dagger

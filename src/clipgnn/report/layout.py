@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from statistics import fmean, pstdev
 
-from clipgnn.experiments.protocol import Choice, Divergence, Measurement
+from clipgnn.experiments.protocol import Choice, Divergence
 from clipgnn.report.table import Column, Entry, Table
 
 EMPTY = "–"
@@ -20,6 +21,7 @@ class Field:
     text: str
     bold: bool = False
     star: bool = False
+    dagger: bool = False
 
 
 @dataclass(frozen=True)
@@ -28,7 +30,8 @@ class Line:
 
     Attributes:
         fields: the name, then a field for each column of `headings`.
-        ours: whether its numbers are measured; otherwise they are the paper's.
+        ours: whether its numbers are measured on the test folds; otherwise they are the paper's, or
+            those of fresh graphs.
     """
 
     fields: tuple[Field, ...]
@@ -46,11 +49,14 @@ def headings(table: Table) -> list[str]:
 
 
 def lines(table: Table) -> Iterator[Line]:
-    """Yield the line of each model, followed by the paper's line if there is one."""
+    """Yield the line of each model, followed by those of fresh graphs and of the paper."""
     for row in table.rows:
         pairs = list(zip(row.entries, table.columns, strict=True))
         own = [field for entry, column in pairs for field in _ours(entry, column)]
         yield Line((Field(row.name), *own), ours=True)
+        if any(entry.measurement and entry.measurement.fresh for entry in row.entries):
+            fresh = [field for entry, column in pairs for field in _fresh(entry, column)]
+            yield Line((Field(f"{row.name}, fresh graphs"), *fresh), ours=False)
         if any(entry.published is not None for entry in row.entries):
             published = [field for entry, column in pairs for field in _published(entry, column)]
             yield Line((Field(f"{row.name}, paper"), *published), ours=False)
@@ -99,9 +105,9 @@ def number(value: float, column: Column) -> str:
     return f"{100 * value:.1f}" if column.percent else f"{value:.4g}"
 
 
-def spread(measurement: Measurement, column: Column) -> str:
+def spread(mean: float, std: float, column: Column) -> str:
     """Format mean and standard deviation."""
-    return f"{number(measurement.mean, column)} ± {number(measurement.std, column)}"
+    return f"{number(mean, column)} ± {number(std, column)}"
 
 
 def _empty(column: Column) -> list[Field]:
@@ -112,7 +118,7 @@ def _ours(entry: Entry, column: Column) -> list[Field]:
     measurement = entry.measurement
     if measurement is None:
         return _empty(column)
-    text = spread(measurement, column) if measurement.values else ""
+    text = spread(measurement.mean, measurement.std, column) if measurement.values else ""
     if measurement.complete and not text:
         text = "diverged"
     if not measurement.complete:
@@ -120,7 +126,7 @@ def _ours(entry: Entry, column: Column) -> list[Field]:
         if measurement.diverged:
             count += f" ({measurement.num_diverged} diverged)"
         text = f"{count}, {text} so far" if text else count
-    fields = [Field(text, bold=entry.near_best, star=entry.best)]
+    fields = [Field(text, bold=entry.near_best, star=entry.best, dagger=entry.differs)]
     if column.extremes and measurement.values:
         fields += [
             Field(number(measurement.highest, column)),
@@ -129,6 +135,15 @@ def _ours(entry: Entry, column: Column) -> list[Field]:
     elif column.extremes:
         fields += [Field(EMPTY)] * 2
     return fields
+
+
+def _fresh(entry: Entry, column: Column) -> list[Field]:
+    if entry.measurement is None or not entry.measurement.fresh:
+        return _empty(column)
+    scores = list(entry.measurement.fresh.values())
+    fields = [Field(spread(fmean(scores), pstdev(scores), column))]
+    extremes = [Field(number(max(scores), column)), Field(number(min(scores), column))]
+    return [*fields, *(extremes if column.extremes else [])]
 
 
 def _published(entry: Entry, column: Column) -> list[Field]:

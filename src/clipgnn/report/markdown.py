@@ -75,4 +75,5 @@ def _line(fields: list[str]) -> str:
 
 def _formatted(field: Field) -> str:
     text = escape(field.text)
-    return (f"**{text}**" if field.bold else text) + ("\\*" if field.star else "")
+    text = f"**{text}**" if field.bold else text
+    return text + "\\*" * field.star + "†" * field.dagger

@@ -33,8 +33,8 @@ def provenance(
         f"Grid: {_grid(experiment)}",
         f"Tried: {_tried(experiment, results)}",
         f"Data: {_data(experiment)}",
-        f"Folds: {experiment.folds}, stratified and shuffled with seed 0, split "
-        f"{experiment.split}; seeds of the networks: {', '.join(map(str, experiment.seeds))}",
+        f"Folds: {experiment.folds}, stratified and shuffled with seed 0, {_groups(experiment)}"
+        f"split {experiment.split}; seeds of the networks: {', '.join(map(str, experiment.seeds))}",
         f"Trials: {len(own)} of {len(trials)} finished",
     ]
     if diverged := store.diverged().keys() & {trial.identity for trial in trials}:
@@ -68,10 +68,16 @@ def _commands(experiment: Experiment, store: Store) -> list[str]:
     return list(dict.fromkeys(command for command in commands if command)) or ["none"]
 
 
+def _groups(experiment: Experiment) -> str:
+    if experiment.groups == "none":
+        return ""
+    kept = "isomorphic graphs" if experiment.groups == "isomorphic" else experiment.groups
+    return f"{kept} kept in one fold, "
+
+
 def _data(experiment: Experiment) -> str:
-    known = [
-        f"{name} {experiment.data[name]}" for name in experiment.datasets if name in experiment.data
-    ]
+    names = experiment.data_names
+    known = [f"{name} {experiment.data[name]}" for name in names if name in experiment.data]
     return f"{', '.join(known) or 'not loaded'} (fingerprints of the content)"
 
 
@@ -81,14 +87,14 @@ def _grid(experiment: Experiment) -> str:
         for key, default in Recipe.defaults().items()
         if default is not None and any(MODELS[row.model].trained for row in experiment.rows)
     }
-    parts = [_axes({**recipe, **experiment.grid})]
-    parts += [f"on {dataset} {_axes(axes)}" for dataset, axes in experiment.only.items()]
+    parts = [_axes({**recipe, **experiment.grid})] if recipe or experiment.grid else []
+    parts += [f"on {dataset} {_axes(axes)}" for dataset, axes in experiment.only.items() if axes]
     for row in experiment.rows:
         own = [_axes(row.axes)] if row.axes else []
         own += [f"on {dataset} {_axes(axes)}" for dataset, axes in row.only.items()]
         if own:
             parts.append(f"{row.name}: {', '.join(own)}")
-    return "; ".join(parts)
+    return "; ".join(parts) or "default parameters"
 
 
 def _tried(experiment: Experiment, results: Mapping[str, StoredResult]) -> str:
@@ -133,8 +139,11 @@ def _choices(values: Sequence[Value | None]) -> str:
 def _environment(environment: Mapping[str, Any], count: int) -> list[str]:
     versions, machine = environment["versions"], environment["machine"]
     packages = [f"{name} {versions[name]}" for name in _PACKAGES if name in versions]
+    source = f"source {versions.get('clipgnn-source', '?')}"
+    if "clipgnn-commit" in versions:
+        source += f", commit {versions['clipgnn-commit'][:12]}"
     about = [
-        f"clipgnn {versions.get('clipgnn', '?')} (source {versions.get('clipgnn-source', '?')})",
+        f"clipgnn {versions.get('clipgnn', '?')} ({source})",
         f"Python {versions.get('python', '?')}",
         *packages,
     ]

@@ -9,7 +9,7 @@ from clipgnn.experiments.experiment import Experiment
 from clipgnn.experiments.protocol import EXPLANATIONS, Measurement
 from clipgnn.parameters import METRICS
 from clipgnn.report.published import Published, published
-from clipgnn.report.significance import LEVEL, differs
+from clipgnn.report.significance import LEVEL, Comparison, compare, differs, rounding_error
 
 
 @dataclass(frozen=True)
@@ -40,13 +40,22 @@ class Entry:
         measurement: the measurement; None if the cell is not part of the experiment.
         published: the paper's number; None if there is none.
         best: whether the measurement is the best mean of its column.
-        near_best: whether the measurement does not differ significantly from the best one.
+        near_best: whether the measurement does not differ significantly from the best one, by the
+            paper's unpaired test.
+        paired: paired comparison with the best measurement; None for the best one, and if they do
+            not have the same folds.
     """
 
     measurement: Measurement | None
     published: Published | None
     best: bool = False
     near_best: bool = False
+    paired: Comparison | None = None
+
+    @property
+    def differs(self) -> bool:
+        """Whether the measurement differs from the best one by the paired test."""
+        return self.paired is not None and self.paired.differs
 
 
 @dataclass(frozen=True)
@@ -66,6 +75,7 @@ class Table:
         protocol: name of the protocol of its numbers.
         columns: its columns, one per data set.
         rows: its rows, one per model.
+        over: what means and standard deviations are taken over.
         provenance: origin of the numbers, in lines.
     """
 
@@ -73,6 +83,7 @@ class Table:
     protocol: str
     columns: tuple[Column, ...]
     rows: tuple[Row, ...]
+    over: str
     provenance: tuple[str, ...] = ()
 
     @property
@@ -87,7 +98,7 @@ class Table:
     @property
     def caption(self) -> str:
         """Explanation of the protocol, the marks and missing numbers."""
-        shown = "mean ± standard deviation over the folds"
+        shown = f"mean ± standard deviation over {self.over}"
         if any(column.extremes for column in self.columns):
             shown += ", with the best and the worst fold (max, min)"
         for metric, percent in dict.fromkeys((own.metric, own.percent) for own in self.columns):
@@ -97,7 +108,17 @@ class Table:
             f"{shown[0].upper()}{shown[1:]}.",
             "* marks the best mean of a column, bold the means that do not differ significantly "
             f"from it (unpaired two-sided t-test of unequal variances, level {LEVEL:g}).",
+            "† marks means that differ from the best one by a paired test over the same folds "
+            "(corrected resampled t-test of Nadeau and Bengio, Holm's correction over the rows of "
+            f"the column, level {LEVEL:g}; not applied to the paper's numbers).",
         ]
+        if any(
+            own.measurement and own.measurement.fresh for row in self.rows for own in row.entries
+        ):
+            sentences.append(
+                '"Fresh graphs" are generated with another seed; the networks are those of the '
+                "folds, at the same epoch, and no choice depends on them."
+            )
         if not self.complete:
             sentences.insert(0, "INCOMPLETE: some folds are missing.")
         return " ".join(sentences)
@@ -136,27 +157,48 @@ def make_table(
             )
             for row in experiment.rows
         ]
-        marked.append(_marked(entries, METRICS[metric]))
+        marked.append(_marked(entries, METRICS[metric], experiment.test_to_train))
     rows = [
         Row(row.name, tuple(entries[number] for entries in marked))
         for number, row in enumerate(experiment.rows)
     ]
-    return Table(experiment.title, protocol, tuple(columns), tuple(rows), tuple(provenance))
+    return Table(
+        experiment.title,
+        protocol,
+        tuple(columns),
+        tuple(rows),
+        _averaged_over(experiment),
+        tuple(provenance),
+    )
 
 
-def _marked(entries: Sequence[Entry], maximize: bool) -> list[Entry]:
+def _averaged_over(experiment: Experiment) -> str:
+    """Describe what means and standard deviations of the experiment are taken over."""
+    folds = f"{experiment.first_folds} folds"
+    if experiment.first_folds < experiment.folds:
+        folds = f"the first {experiment.first_folds} of {experiment.folds} folds"
+    seeds = len(experiment.seeds)
+    return f"{folds} of one seed" if seeds == 1 else f"{folds}, each the mean of {seeds} seeds"
+
+
+def _marked(entries: Sequence[Entry], maximize: bool, test_to_train: float) -> list[Entry]:
     """Mark the best entries of a column; incomplete measurements are not compared."""
-    whole = [own for entry in entries if (own := entry.measurement) and own.complete and own.values]
+    whole = {
+        row: own
+        for row, entry in enumerate(entries)
+        if (own := entry.measurement) and own.complete and own.values
+    }
+    marked = list(entries)
     if not whole:
-        return list(entries)
-    best = (max if maximize else min)(whole, key=lambda measurement: measurement.mean)
-    marked = []
-    for entry in entries:
-        own = entry.measurement
-        if own not in whole:
-            marked.append(entry)
-            continue
-        equal = abs(own.mean - best.mean) < 1e-9
+        return marked
+    first = (max if maximize else min)(whole, key=lambda row: whole[row].mean)
+    best = whole[first]
+    for row, own in whole.items():
+        equal = abs(own.mean - best.mean) <= rounding_error(own.mean, best.mean)
         near_best = equal or not differs(list(own.values.values()), list(best.values.values()))
-        marked.append(replace(entry, best=equal, near_best=near_best))
+        marked[row] = replace(entries[row], best=equal, near_best=near_best)
+    others = [row for row in whole if row != first]
+    comparisons = compare(best.values, [whole[row].values for row in others], test_to_train)
+    for row, comparison in zip(others, comparisons, strict=True):
+        marked[row] = replace(marked[row], paired=comparison)
     return marked

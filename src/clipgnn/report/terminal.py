@@ -39,5 +39,5 @@ def render_text(table: Table) -> str:
 
 
 def _text(field: Field) -> Text:
-    text = one_line(field.text) + ("*" if field.star else "")
+    text = one_line(field.text) + "*" * field.star + "†" * field.dagger
     return Text(text, style="bold" if field.bold else "")

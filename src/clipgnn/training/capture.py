@@ -17,7 +17,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from clipgnn.training.engine import Engine, Evaluated, EvaluationPart
+from clipgnn.training.engine import Engine, Evaluated
 from clipgnn.training.losses import BatchLoss
 from clipgnn.training.streams import own_stream
 
@@ -83,11 +83,9 @@ class Captured:
         # Programs run one after the other, and none reads what another has computed inside.
         pool = self._step.pool()
         engine.network.eval()
-        self._test, self._tested = _record_evaluation(engine, engine.test_parts, pool)
-        if engine.validation_parts:
-            self._validate, self._validated = _record_evaluation(
-                engine, engine.validation_parts, pool
-            )
+        self._evaluations = {
+            part: _record_evaluation(engine, part, pool) for part in engine.evaluated
+        }
         with torch.no_grad():
             for name, value in _tensors(engine):
                 value.copy_(state[name])
@@ -98,15 +96,11 @@ class Captured:
         for _ in range(self.engine.steps):
             self._step.replay()
 
-    def test(self) -> Evaluated:
-        """Compute scores on the test graphs. The next call overwrites the tensors."""
-        self._test.replay()
-        return self._tested
-
-    def validate(self) -> Evaluated:
-        """Compute scores on the validation graphs. The next call overwrites the tensors."""
-        self._validate.replay()
-        return self._validated
+    def evaluate(self, part: str) -> Evaluated:
+        """Compute scores on a part of the splits. The next call overwrites the tensors."""
+        recorded, evaluated = self._evaluations[part]
+        recorded.replay()
+        return evaluated
 
 
 def _release_unused(device: torch.device) -> None:
@@ -153,9 +147,8 @@ def _compile_kernels(engine: Engine) -> None:
         with compiling():
             engine.step(engine.loss())
             engine.network.eval()
-            for parts in (engine.test_parts, engine.validation_parts):
-                if parts:
-                    engine.evaluate(parts)
+            for part in engine.evaluated:
+                engine.evaluate(part)
     finally:
         engine.loss_function, engine.metric = loss_function, metric
     engine.network.train()
@@ -210,12 +203,12 @@ def _record_step(engine: Engine, loss: Callable[[], BatchLoss]) -> torch.cuda.CU
 
 
 def _record_evaluation(
-    engine: Engine, parts: list[EvaluationPart], pool: Any
+    engine: Engine, part: str, pool: Any
 ) -> tuple[torch.cuda.CUDAGraph, Evaluated]:
-    evaluated = engine.evaluate(parts)  # warm-up, and tensors of the right shapes
+    evaluated = engine.evaluate(part)  # warm-up, and tensors of the right shapes
 
     def evaluate() -> None:
-        found = engine.evaluate(parts)
+        found = engine.evaluate(part)
         evaluated.scores.copy_(found.scores)
         evaluated.outputs.copy_(found.outputs)
 

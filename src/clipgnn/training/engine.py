@@ -23,7 +23,7 @@ from clipgnn.parameters import Recipe
 from clipgnn.training.adam import Adam
 from clipgnn.training.losses import BatchLoss, Loss
 from clipgnn.training.metrics import METRIC_FUNCTIONS
-from clipgnn.training.splits import Split
+from clipgnn.training.splits import EVALUATED, Split
 
 MAX_EVALUATED_ROWS = 2**14
 """Largest number of rows (`Network.cost_of_graph`) that a member evaluates at the same time. With
@@ -49,7 +49,7 @@ class Evaluated:
 
 
 @dataclass(frozen=True)
-class EvaluationPart:
+class EvaluationBatch:
     """Graphs of each member that are evaluated at the same time.
 
     Attributes:
@@ -71,6 +71,10 @@ class Engine:
         splits: the graphs of each member.
         seeds: the seed of each member.
         device: device of the training.
+
+    Attributes:
+        evaluated: the batches of each part of the splits that has graphs to evaluate, by name.
+        counts: the number of graphs of each member in each part.
 
     Raises:
         InvalidColoringError: if the network has too few colors.
@@ -115,13 +119,14 @@ class Engine:
         self.loss_weight = torch.zeros_like(self.loss_sum)
         self.capacity = self._largest_capacity()
         self.shuffle(0)
-        self.test_graphs = self._padded([split.test for split in splits])
-        self.test_parts = self._parts(self.test_graphs)
-        validation_graphs = self._padded([split.validation for split in splits])
-        self.validation_parts = self._parts(validation_graphs)
-        self.has_validation = torch.tensor(
-            [split.validation.numel() > 0 for split in splits], device=device
-        )
+        chosen = {name: [getattr(split, name) for split in splits] for name in EVALUATED}
+        self.evaluated = {
+            name: self._batches(self._padded(graphs))
+            for name, graphs in chosen.items()
+            if any(own.numel() for own in graphs)
+        }
+        self.counts = {name: [own.numel() for own in graphs] for name, graphs in chosen.items()}
+        self.has_validation = torch.tensor(self.counts["validation"], device=device) > 0
         for bias in self.network.redundant_biases():
             bias.requires_grad_(False)
         trained = [own for own in self.network.parameters() if own.requires_grad]
@@ -190,18 +195,18 @@ class Engine:
         return self.loss_sum / self.loss_weight
 
     @torch.no_grad()
-    def evaluate(self, parts: list[EvaluationPart]) -> Evaluated:
-        """Compute the score of each member on its graphs.
+    def evaluate(self, part: str) -> Evaluated:
+        """Compute the score of each member on its graphs in a part of the splits.
 
         The score is NaN if an output is not finite or no target is known.
         """
         outputs = []
-        for number, part in enumerate(parts):
+        for number, own in enumerate(self.evaluated[part]):
             padded = self.num_members > 1 or self.device.type == "cuda"
-            batch = self.assembler.batch(part.chosen, part.capacity, padded=padded)
+            batch = self.assembler.batch(own.chosen, own.capacity, padded=padded)
             counter = ((self.epoch_number * 2 + 1) << 32) + number
             outputs.append(self._outputs(batch, counter))
-        chosen = torch.cat([part.chosen for part in parts], dim=1)
+        chosen = torch.cat([own.chosen for own in self.evaluated[part]], dim=1)
         all_outputs = torch.cat(outputs, dim=1)
         # Sums of many numbers need at least single precision.
         precise = all_outputs.to(torch.promote_types(all_outputs.dtype, torch.float32))
@@ -266,16 +271,14 @@ class Engine:
         rows = [functional.pad(row, (0, length - row.numel()), value=padding) for row in sets]
         return torch.stack(rows).to(self.device)
 
-    def _parts(self, graphs: Tensor) -> list[EvaluationPart]:
-        """Split graphs `[members, graphs]` into parts that fit in memory."""
-        if graphs.shape[1] == 0:
-            return []
+    def _batches(self, graphs: Tensor) -> list[EvaluationBatch]:
+        """Split graphs `[members, graphs]` into batches that fit in memory."""
         # The size must not depend on the number of members, because colorings are hashed from the
-        # number of the part and the position in it.
+        # number of the batch and the position in it.
         at_once = max(1, int(MAX_EVALUATED_ROWS / self._cost_of_graph(training=False)))
         return [
-            EvaluationPart(part.contiguous(), self.assembler.capacity_for(part))
-            for part in graphs.split(at_once, dim=1)
+            EvaluationBatch(own.contiguous(), self.assembler.capacity_for(own))
+            for own in graphs.split(at_once, dim=1)
         ]
 
 

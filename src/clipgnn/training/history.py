@@ -1,5 +1,6 @@
 """Training history: curves, best epoch and duration."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -45,6 +46,12 @@ class History:
         return values
 
     @property
+    def fresh_score(self) -> list[float]:
+        """Score of the fresh graphs after each epoch; empty if there are none."""
+        values: list[float] = self.curves.fresh_score.tolist()
+        return values
+
+    @property
     def metric(self) -> str:
         """Name of the metric of the scores."""
         return self.curves.metric
@@ -55,28 +62,27 @@ class History:
         return self.curves.diverged
 
 
-def finite_curves(
-    train_loss: NDArray[np.float64],
-    test_score: NDArray[np.float64],
-    validation_score: NDArray[np.float64],
-    recipe: Recipe,
-) -> Curves:
+def finite_curves(curves: Mapping[str, NDArray[np.float64]], recipe: Recipe) -> Curves:
     """Create curves that end before the first epoch with a value that is not finite.
 
     Args:
-        train_loss: `[epochs]`.
-        test_score: `[epochs]`.
-        validation_score: `[epochs]`, or empty.
+        curves: `[epochs]`: the loss, "train", and the scores of the parts of a split by name.
         recipe: the recipe, for the metric and the learning rate of the message.
     """
-    curves = [train_loss, test_score, validation_score]
     lengths = [
         int(np.argmin(finite)) if not (finite := np.isfinite(curve)).all() else len(curve)
-        for curve in curves
-        if len(curve)
+        for curve in curves.values()
     ]
-    epoch = min(lengths, default=0)
+    epoch = min(lengths)
     diverged = None
-    if epoch < len(train_loss):
+    if epoch < len(curves["train"]):
         diverged = f"diverged in epoch {epoch + 1}, learning rate {recipe.rate(epoch):g}"
-    return Curves(*(curve[:epoch] for curve in curves), metric=recipe.score, diverged=diverged)
+    finite_ones = {name: curve[:epoch] for name, curve in curves.items()}
+    return Curves(
+        finite_ones["train"],
+        finite_ones["test"],
+        finite_ones.get("validation", ()),
+        finite_ones.get("fresh", ()),
+        metric=recipe.score,
+        diverged=diverged,
+    )

@@ -16,7 +16,7 @@ from clipgnn.parameters import MODELS, SVMParameters
 from clipgnn.training.history import History
 from clipgnn.training.inputs import check_task
 from clipgnn.training.models import ModelSpec, check_model
-from clipgnn.training.splits import Split, check_splits
+from clipgnn.training.splits import EVALUATED, Split, check_splits
 
 
 def fit_kernel(
@@ -66,28 +66,17 @@ def fit_kernel(
     start = time.perf_counter()
     gram = _gram(graphs, kernel)
     y = graphs.targets.cpu().numpy()
-    scores = [
-        fit_svm(
-            gram,
-            y,
-            split.train.numpy(),
-            split.test.numpy(),
-            split.validation.numpy(),
-            C=machine.C,
-        )
-        for split in splits
-    ]
+    fitted = []
+    for split in splits:
+        parts = [getattr(split, name).numpy() for name in EVALUATED]
+        fitted.append(fit_svm(gram, y, split.train.numpy(), parts, C=machine.C))
     seconds = time.perf_counter() - start
     return [
         History(
-            Curves(
-                [own.train_error],
-                [own.test],
-                [] if own.validation is None else [own.validation],
-            ),
+            Curves([own.train_error], *([] if score is None else [score] for score in own.scores)),
             seconds=seconds,
         )
-        for own in scores
+        for own in fitted
     ]
 
 

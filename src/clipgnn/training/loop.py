@@ -2,7 +2,7 @@
 
 import time
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
@@ -22,7 +22,7 @@ from clipgnn.training.inputs import check_recipe, check_seeds, check_task, devic
 from clipgnn.training.losses import check_targets
 from clipgnn.training.metrics import check_defined, check_known
 from clipgnn.training.models import ModelSpec, copies, new_members
-from clipgnn.training.splits import Split, check_splits
+from clipgnn.training.splits import EVALUATED, Split, check_splits
 from clipgnn.training.streams import own_stream
 from clipgnn.training.trained import TrainedModel, TrainedModels, split_members, task_of
 
@@ -40,6 +40,7 @@ class Epoch:
         train_loss: mean training loss of each member.
         test_score: test score of each member.
         validation_score: validation score of each member; None if no member has validation graphs.
+        fresh_score: score of each member on its fresh graphs; None if no member has any.
     """
 
     number: int
@@ -47,6 +48,7 @@ class Epoch:
     train_loss: Tensor
     test_score: Tensor
     validation_score: Tensor | None
+    fresh_score: Tensor | None
 
 
 Callback = Callable[[Epoch], None]
@@ -148,7 +150,7 @@ def _check_trainable(graphs: PackedGraphs, recipe: Recipe, splits: Sequence[Spli
             )
         targets = graphs.targets
         check_known(targets[split.train.to(graphs.device)], f"Split {number}: train")
-        for part in ("test", "validation"):
+        for part in EVALUATED:
             chosen = getattr(split, part).to(graphs.device)
             check_defined(recipe.score, targets[chosen], f"Split {number}: {part}")
 
@@ -162,11 +164,8 @@ class Program(Protocol):
     def epoch(self) -> None:
         """Train for an epoch."""
 
-    def test(self) -> Evaluated:
-        """Compute scores on the test graphs. The next call overwrites the tensors."""
-
-    def validate(self) -> Evaluated:
-        """Compute scores on the validation graphs. The next call overwrites the tensors."""
+    def evaluate(self, part: str) -> Evaluated:
+        """Compute scores on a part of the splits. The next call overwrites the tensors."""
 
 
 def train_members(
@@ -180,7 +179,8 @@ def train_members(
     recipe = engine.recipe
     program = _program(engine, deterministic=deterministic)
     start = time.perf_counter()
-    losses, tests, validations = [], [], []
+    losses: list[Tensor] = []
+    scores: dict[str, list[Tensor]] = {part: [] for part in engine.evaluated}
     best = BestEpoch(engine.num_members, recipe.patience, engine.device)
     diverged = torch.zeros(engine.num_members, dtype=torch.bool, device=engine.device)
     outputs: Tensor  # for the test graphs, after the last epoch of each member
@@ -189,25 +189,26 @@ def train_members(
         engine.shuffle(epoch)
         program.epoch()
         losses.append(engine.train_loss().clone())
-        tested = program.test()
-        tests.append(tested.scores.clone())
-        if engine.validation_parts:
-            validations.append(program.validate().scores.clone())
+        evaluated = {part: program.evaluate(part) for part in engine.evaluated}
+        latest = {part: own.scores.clone() for part, own in evaluated.items()}
+        for part, own in latest.items():
+            scores[part].append(own)
         if callback is not None:
-            validation = validations[-1] if validations else None
-            callback(Epoch(epoch + 1, positions, losses[-1], tests[-1], validation))
+            others = latest.get("validation"), latest.get("fresh")
+            callback(Epoch(epoch + 1, positions, losses[-1], latest["test"], *others))
+        tested = evaluated["test"].outputs
         active = (best.stopped_after == 0)[:, None, None]
-        outputs = torch.where(active, tested.outputs, outputs if epoch else 0)
-        state = {"test outputs": tested.outputs} if validations else {}
+        outputs = torch.where(active, tested, outputs if epoch else 0)
+        state = {"test outputs": tested} if "validation" in latest else {}
         if recipe.patience is not None:
             state |= engine.network.state_dict()
         # A member that has diverged keeps its best epoch before, even if it recovers.
-        for scores in (losses[-1], tests[-1]):
-            diverged = diverged | ~scores.isfinite()
-        monitored = _monitored(losses, validations, engine).masked_fill(diverged, torch.nan)
+        finite = losses[-1].isfinite() & latest["test"].isfinite()
+        diverged = diverged | ~finite
+        monitored = _monitored(losses[-1], latest, engine).masked_fill(diverged, torch.nan)
         stopped = best.update(monitored, state)
         # Not on a GPU, because the check waits for the device.
-        if engine.device.type == "cpu" and not (losses[-1].isfinite() & tests[-1].isfinite()).any():
+        if engine.device.type == "cpu" and not finite.any():
             break
         if recipe.patience is not None and bool(stopped.all()):
             break
@@ -217,14 +218,12 @@ def train_members(
     if engine.device.type == "cuda":
         torch.cuda.current_stream(engine.device).synchronize()
     seconds = time.perf_counter() - start
-    histories = _histories(
-        engine, best, losses, tests, validations, seconds, program.compile_seconds
-    )
-    counts = (engine.test_graphs != engine.assembler.padding).sum(1).tolist()
+    histories = _histories(engine, best, losses, scores, seconds, program.compile_seconds)
+    counts = engine.counts["test"]
     last = [rows[:count].clone() for rows, count in zip(outputs, counts, strict=True)]
     chosen: list[Tensor | None] = [None] * engine.num_members
-    if validations:
-        kept = zip(best.kept("test outputs"), counts, engine.has_validation.tolist(), strict=True)
+    if "validation" in scores:
+        kept = zip(best.kept("test outputs"), counts, engine.counts["validation"], strict=True)
         chosen = [rows[:count].clone() if has else None for rows, count, has in kept]
     task = task_of(recipe, engine.y)
     return split_members(engine.network, histories, recipe, task, last, chosen)
@@ -252,51 +251,44 @@ class Eager:
         for _ in range(self.engine.steps):
             self.engine.step(self.engine.loss())
 
-    def test(self) -> Evaluated:
-        """Compute scores on the test graphs."""
+    def evaluate(self, part: str) -> Evaluated:
+        """Compute scores on a part of the splits."""
         self.engine.network.eval()
-        return self.engine.evaluate(self.engine.test_parts)
-
-    def validate(self) -> Evaluated:
-        """Compute scores on the validation graphs."""
-        self.engine.network.eval()
-        return self.engine.evaluate(self.engine.validation_parts)
+        return self.engine.evaluate(part)
 
 
-def _monitored(losses: list[Tensor], validations: list[Tensor], engine: Engine) -> Tensor:
+def _monitored(loss: Tensor, scores: Mapping[str, Tensor], engine: Engine) -> Tensor:
     """Value that determines the best epoch of each member; lower is better."""
-    if not validations:
-        return losses[-1]
-    score = -validations[-1] if engine.recipe.maximize else validations[-1]
-    return torch.where(engine.has_validation, score, losses[-1])
+    if "validation" not in scores:
+        return loss
+    score = -scores["validation"] if engine.recipe.maximize else scores["validation"]
+    return torch.where(engine.has_validation, score, loss)
 
 
 def _histories(
     engine: Engine,
     best: BestEpoch,
     losses: list[Tensor],
-    tests: list[Tensor],
-    validations: list[Tensor],
+    scores: Mapping[str, list[Tensor]],
     seconds: float,
     compile_seconds: float,
 ) -> list[History]:
     """Create the history of each member, up to the epoch after which it stopped."""
-    # [epochs, members]
-    loss, test = (torch.stack(curve).double().cpu().numpy() for curve in (losses, tests))
-    validation = np.empty((0, 1))
-    if validations:
-        validation = torch.stack(validations).double().cpu().numpy()
-    has_validation = engine.has_validation.tolist()
+    curves = {
+        name: torch.stack(values).double().cpu().numpy()  # [epochs, members]
+        for name, values in {"train": losses, **scores}.items()
+    }
     stopped_after, best_epoch = best.stopped_after.tolist(), best.best_epoch.tolist()
     histories = []
     for member in range(engine.num_members):
         epochs = stopped_after[member] or len(losses)
-        curves = finite_curves(
-            loss[:epochs, member],
-            test[:epochs, member],
-            validation[:epochs, member] if has_validation[member] else validation[:0, 0],
-            engine.recipe,
+        own = {
+            name: curve[:epochs, member]
+            for name, curve in curves.items()
+            if name == "train" or engine.counts[name][member]
+        }
+        history = History(
+            finite_curves(own, engine.recipe), best_epoch[member] or None, seconds, compile_seconds
         )
-        history = History(curves, best_epoch[member] or None, seconds, compile_seconds)
         histories.append(history)
     return histories

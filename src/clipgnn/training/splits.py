@@ -1,4 +1,4 @@
-"""Splits of a data set into training, test and validation graphs."""
+"""Splits of a data set into training, test, validation and fresh graphs."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -11,18 +11,23 @@ from torch import Tensor
 from clipgnn.errors import InvalidParameterError
 from clipgnn.graphs.indices import GraphIndices, as_graph_indices, check_graph_indices
 
-_PARTS = ("train", "test", "validation")
+EVALUATED = ("test", "validation", "fresh")
+"""Parts of a split that are evaluated after every epoch."""
+
+_PARTS = ("train", *EVALUATED)
 
 
 @dataclass(frozen=True, eq=False, init=False)
 class Split:
-    """Graphs for training, testing and validation, as int64 indices on the CPU.
+    """Graphs for training and evaluation, as int64 indices on the CPU.
 
     Args:
         train: training graphs: indices as list, tuple, NumPy array or tensor, or a boolean mask
             with an entry for each graph of the data set.
         test: test graphs, evaluated after every epoch.
         validation: validation graphs, for the selection of epochs and configurations; can be empty.
+        fresh: a second test set, such as graphs of another source, whose scores are recorded and
+            never used for a selection; can be empty.
         masks: internal; `dataclasses.replace` sets it to keep the lengths of masks.
 
     Raises:
@@ -37,6 +42,7 @@ class Split:
     train: Tensor
     test: Tensor
     validation: Tensor
+    fresh: Tensor
     masks: Sequence["FromMask"] = field(default=(), repr=False)
 
     def __init__(
@@ -44,10 +50,11 @@ class Split:
         train: GraphIndices,
         test: GraphIndices,
         validation: GraphIndices = (),
+        fresh: GraphIndices = (),
         masks: Sequence["FromMask"] = (),
     ) -> None:
         found = []
-        for name, part in zip(_PARTS, (train, test, validation), strict=True):
+        for name, part in zip(_PARTS, (train, test, validation, fresh), strict=True):
             indices, length = as_graph_indices(f"The {name!r} part of a split", part)
             length = mask_length(part, masks) if length is None else length
             if length is not None:
@@ -109,5 +116,5 @@ def _check_part(name: str, split: Split, number: int, num_graphs: int) -> None:
     what = f"Split {number}: {name}"
     indices: Tensor = getattr(split, name)
     check_graph_indices(what, indices, mask_length(indices, split.masks), num_graphs)
-    if indices.numel() == 0 and name != "validation":
+    if indices.numel() == 0 and name in ("train", "test"):
         raise InvalidParameterError(f"{what} must have at least one graph. Got none.")

@@ -16,6 +16,8 @@ from pathlib import Path
 
 from tests.faults.fake_cli import ENVIRONMENT, ROOT
 
+from clipgnn.curves import CURVES
+
 EXECUTORS: Mapping[str, tuple[str, ...]] = {
     "in-process": ("--executor", "in-process"),
     "processes": ("--executor", "processes", "--workers", "2"),
@@ -164,7 +166,7 @@ def finish(folder: Path, experiment: str, store: Path, executor: str) -> float:
     return time.monotonic() - running.began
 
 
-Curves = dict[str, tuple[bytes, bytes, bytes]]
+Curves = dict[str, tuple[bytes, ...]]
 
 
 @dataclass(frozen=True)
@@ -192,11 +194,9 @@ def reference(folder: Path, experiment: str) -> Reference:
 
 def curves(store: Path) -> Curves:
     """Every curve in a store, as the bytes that are stored."""
-    query = "SELECT trial, train_loss, test_score, validation_score FROM results"
+    query = f"SELECT trial, {', '.join(CURVES)} FROM results"
     with closing(sqlite3.connect(f"{store.as_uri()}?mode=ro", uri=True)) as raw:
-        return {
-            trial: (loss, test, validation) for trial, loss, test, validation in raw.execute(query)
-        }
+        return {trial: tuple(stored) for trial, *stored in raw.execute(query)}
 
 
 def check(store: Path, right: Curves) -> int:
