@@ -152,13 +152,13 @@ def test_compiled_models_follow_a_changed_number_of_colorings() -> None:
     compiled: Any = torch.compile(model, backend="aot_eager")
     arguments = example_batch()
 
-    def outputs(**changes: Any) -> list[Tensor]:
-        found = []
-        for apply in (model, compiled):
-            torch.manual_seed(0)
-            with torch.no_grad():
-                found.append(apply(**arguments, **changes))
-        return found
+    @torch.no_grad()
+    def output_of(apply: Any, **changes: Any) -> Tensor:
+        torch.manual_seed(0)
+        return apply(**arguments, **changes)
+
+    def outputs(**changes: Any) -> tuple[Tensor, Tensor]:
+        return output_of(model, **changes), output_of(compiled, **changes)
 
     first = outputs()
     assert_close(*first)
