@@ -1,7 +1,9 @@
 """Theorem 3 as fitting: ∞-CLIP fits random targets, 0-CLIP is bound by the classes of 1-WL."""
 
 import dataclasses
+import json
 from functools import cache
+from pathlib import Path
 
 import networkx as nx
 import pytest
@@ -60,6 +62,22 @@ def test_classes_of_1_wl() -> None:
     six = graphs_up_to(6)
     assert len(six) == 208
     assert len(universality.wl_classes(packed(six, torch.zeros(208)))) == 204
+
+
+RECORDS = sorted(Path(universality.__file__).parent.glob("universality*.json"))
+
+
+@pytest.mark.parametrize("path", RECORDS, ids=lambda path: path.name)
+def test_recorded_fits(path: Path) -> None:
+    record = json.loads(path.read_text())
+    fits = [Fit(**own) for own in record["fits"]]
+    assert {own.model for own in fits} == {"0-CLIP", "∞-CLIP"}
+    for own in fits:
+        assert "NOT" not in universality.verdict(own)
+        assert own.relabeled_error == pytest.approx(own.error, rel=1e-2)
+        if own.model == "∞-CLIP":  # which has many rows in its other normalizations
+            difference = abs(own.uncorrected_error - own.training_error)
+            assert difference < max(1e-6, 0.2 * own.training_error)
 
 
 def test_lower_bound() -> None:
