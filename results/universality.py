@@ -282,7 +282,7 @@ def main() -> None:
     classes = wl_classes(packed(graphs, torch.zeros(len(graphs))))
     versions = installed_versions()
     record: dict[str, Any] = {
-        "command": " ".join(["python results/universality.py", *sys.argv[1:]]),
+        "command": " ".join(["python results/universality.py", *shown_arguments(given.output)]),
         "versions": {own: versions[own] for own in PACKAGES if own in versions},
         "machine": this_machine(given.device),
         "graphs": len(graphs),
@@ -302,6 +302,11 @@ def main() -> None:
                 write_file(given.output, _json(record).encode())
     if given.output is None:
         print(_json(record), end="")
+
+
+def shown_arguments(output: Path | None) -> list[str]:
+    """Arguments of the command line, with the name of the output file and not its folder."""
+    return [output.name if output and own == str(output) else own for own in sys.argv[1:]]
 
 
 def _json(record: Mapping[str, Any]) -> str:

@@ -8,11 +8,12 @@ from typing import Any
 import pytest
 import torch
 from tests.graphs.examples import assembler_of
-from torch import Tensor
+from tests.nn.fused_cases import DEVICES, LABELED, TWO_BATCHES, Case, random_graphs
 
 from clipgnn.coloring.random import HashedSampler
 from clipgnn.graphs.packed import PackedGraphs
 from clipgnn.nn.clip import CLIP
+from clipgnn.nn.network import Network
 
 pytestmark = [
     pytest.mark.needs("triton"),
@@ -21,9 +22,6 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:(overflow|invalid value) encountered:RuntimeWarning"),
 ]
 
-MEMBERS = 2
-DEVICES = ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)]
-
 
 @pytest.fixture(autouse=True)
 def few_programs(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -31,135 +29,6 @@ def few_programs(monkeypatch: pytest.MonkeyPatch) -> None:
     if not torch.cuda.is_available():
         for name in ("rows.WEIGHT_PARTS", "attributes.NODE_PARTS", "attributes.COLOR_PARTS"):
             monkeypatch.setattr(f"clipgnn.ops.kernels.launch.{name}", 2)
-
-
-def _graphs(
-    sizes: list[int], *, labels: int = 0, channels: int = 0, weighted: bool = False
-) -> PackedGraphs:
-    """Random graphs with labels or attributes; without both, all nodes are identical."""
-    generator = torch.Generator().manual_seed(0)
-    nodes = sum(sizes)
-    sources, targets, counts = [], [], []
-    for size in sizes:
-        upper = torch.rand(size, size, generator=generator).triu(1) > 0.6
-        source, target = (upper | upper.t()).nonzero().t()
-        sources.append(source)
-        targets.append(target)
-        counts.append(source.numel())
-    edge_index = torch.stack([torch.cat(sources), torch.cat(targets)])
-    if labels:
-        x = torch.randint(labels, (nodes,), generator=generator)
-    elif channels:
-        x = torch.randint(3, (nodes, channels), generator=generator).float()
-    else:
-        x = torch.ones(nodes, 1)
-    weight = None
-    if weighted:
-        weight = 0.5 + edge_index.sum(0) % 4 / 4  # the same in both directions
-    return PackedGraphs(
-        name="random graphs",
-        x=x,
-        in_channels=labels or x.shape[1],
-        edge_index=edge_index,
-        edge_weight=weight,
-        node_pointers=torch.tensor([0, *sizes]).cumsum(0),
-        edge_pointers=torch.tensor([0, *counts]).cumsum(0),
-        y=torch.arange(len(sizes)) % 2,
-    )
-
-
-class Case:
-    """A network and batches of its members, as fused kernels or as layers in float64."""
-
-    def __init__(self, graphs: PackedGraphs, device: str, **parameters: Any) -> None:
-        self.graphs = graphs.to(device)
-        self.device = device
-        self.parameters = parameters
-
-    def network(self, dtype: torch.dtype) -> CLIP:
-        """A network with several members and parameters that are not their initial values."""
-        network = CLIP.from_graphs(
-            self.graphs.to("cpu"), out_channels=3, num_members=MEMBERS, **self.parameters
-        )
-        network.reset_parameters([torch.Generator().manual_seed(seed) for seed in range(MEMBERS)])
-        generator = torch.Generator().manual_seed(7)
-        with torch.no_grad():
-            for own in network.parameters():
-                own.add_(0.2 * torch.randn(own.shape, generator=generator))
-        return network.to(self.device, dtype)
-
-    def run(
-        self,
-        chosen: list[list[int]],
-        *,
-        fused: bool,
-        training: bool = True,
-        steps: int = 1,
-        dtype: torch.dtype = torch.float64,
-    ) -> tuple[dict[str, Tensor], dict[str, Tensor], dict[str, Tensor]]:
-        """Outputs, gradients and buffers after some steps on the same batch."""
-        dtype = torch.float32 if fused else dtype
-        graphs = self.graphs.with_floats(dtype)
-        network = self.network(dtype).train(training)
-        assembler = assembler_of(graphs)
-        graph_ids = torch.tensor(chosen, device=self.device)
-        batch = assembler.batch(graph_ids, assembler.capacity_for(graph_ids).rounded_up(32))
-        seeds = torch.tensor([5, 6], device=self.device)
-        k = network.num_colorings
-        colorings = None
-        if k:
-            counter = torch.tensor(3, device=self.device)
-            colorings = HashedSampler().sample(batch, k, seeds, counter)
-        assert batch.graph_mask is not None
-        mask = batch.graph_mask[:, :, None]
-        weight = torch.randn(*graph_ids.shape, 3, generator=torch.Generator().manual_seed(1))
-        network.has_kernels = lambda batch: fused  # type: ignore[method-assign]
-        for _ in range(steps):
-            network.zero_grad()
-            with torch.set_grad_enabled(training):
-                outputs = network.forward_batch(batch, colorings)
-            if training:
-                torch.where(mask, outputs * weight.to(outputs), 0).sum().backward()
-        grads = {
-            name: torch.zeros_like(own) if own.grad is None else own.grad
-            for name, own in network.named_parameters()
-        }
-        buffers = {n: own for n, own in network.named_buffers() if own.is_floating_point()}
-        return {"outputs": torch.where(mask, outputs.detach(), 0)}, grads, buffers
-
-    def compare(
-        self,
-        chosen: list[list[int]],
-        *,
-        training: bool = True,
-        steps: int = 1,
-        other_sides: float = 0.0,
-    ) -> None:
-        """Compare with float64; the layers in float32 show which rounding error to expect.
-
-        The kernels add biases to the rows, and round more. On a GPU they use three TF32 products.
-        Rounding can move an activation to the other side of 0, and with it the gradients of ReLU:
-        they may differ by the share `other_sides` of the largest.
-        """
-        fused = self.run(chosen, fused=True, training=training, steps=steps)
-        single = self.run(chosen, fused=False, training=training, steps=steps, dtype=torch.float32)
-        exact = self.run(chosen, fused=False, training=training, steps=steps)
-        for found, rounded, expected in zip(fused, single, exact, strict=True):
-            assert found.keys() == expected.keys()
-            for name, own in expected.items():
-                expected_error = float((rounded[name].double() - own).abs().max())
-                error = float((found[name].double() - own).abs().max())
-                largest = float(own.abs().max())
-                share = other_sides if expected is exact[1] else 0.0
-                assert error <= 30 * expected_error + (1e-6 + share) * largest + 1e-7, (
-                    name,
-                    error,
-                    largest,
-                )
-
-
-LABELED = {"sizes": [3, 6, 4, 9, 5, 7], "labels": 3}
-TWO_BATCHES = [[0, 3, 1, 4, 2], [4, 2, 5, 0, 6]]  # 6 is padding
 
 
 @pytest.mark.parametrize("device", DEVICES)
@@ -187,13 +56,15 @@ TWO_BATCHES = [[0, 3, 1, 4, 2], [4, 2, 5, 0, 6]]  # 6 is padding
     ],
 )
 def test_training(device: str, graphs: dict[str, Any], parameters: dict[str, Any]) -> None:
-    Case(_graphs(**graphs), device, hidden_channels=12, **parameters).compare(TWO_BATCHES)
+    Case(CLIP, random_graphs(**graphs), device, hidden_channels=12, **parameters).compare(
+        TWO_BATCHES
+    )
 
 
 @pytest.mark.parametrize("device", DEVICES)
 def test_more_colors_than_a_tile_has(device: str) -> None:
-    graphs = _graphs([75, 5, 4, 7])
-    Case(graphs, device, hidden_channels=5, num_colorings=1, num_layers=1).compare(
+    graphs = random_graphs([75, 5, 4, 7])
+    Case(CLIP, graphs, device, hidden_channels=5, num_colorings=1, num_layers=1).compare(
         [[0, 1, 2], [2, 3, 1]]
     )
 
@@ -205,7 +76,8 @@ def test_more_colors_than_a_tile_has(device: str) -> None:
 def test_large_batches(num_graphs: int, num_colorings: int, hidden_channels: int) -> None:
     sizes = [3 + number % 20 for number in range(num_graphs + 2)]
     case = Case(
-        _graphs(sizes, labels=5),
+        CLIP,
+        random_graphs(sizes, labels=5),
         "cuda",
         hidden_channels=hidden_channels,
         num_colorings=num_colorings,
@@ -218,7 +90,9 @@ def test_large_batches(num_graphs: int, num_colorings: int, hidden_channels: int
 
 @pytest.mark.parametrize("device", DEVICES)
 def test_gradients_are_computed_once(device: str) -> None:
-    case = Case(_graphs(**LABELED), device, hidden_channels=4, num_colorings=1, num_layers=1)  # type: ignore[arg-type]
+    case = Case(
+        CLIP, random_graphs(**LABELED), device, hidden_channels=4, num_colorings=1, num_layers=1
+    )
     network = case.network(torch.float32)
     assembler = assembler_of(case.graphs)
     graph_ids = torch.tensor([[0, 1], [2, 3]], device=device)
@@ -234,7 +108,9 @@ def test_gradients_are_computed_once(device: str) -> None:
 @pytest.mark.parametrize("device", DEVICES)
 def test_evaluation_uses_running_averages(device: str) -> None:
     """Two steps, so that averages are neither initial values nor those of a single step."""
-    case = Case(_graphs(**LABELED), device, hidden_channels=8, num_colorings=2, num_layers=1)  # type: ignore[arg-type]
+    case = Case(
+        CLIP, random_graphs(**LABELED), device, hidden_channels=8, num_colorings=2, num_layers=1
+    )
     case.compare(TWO_BATCHES, steps=2)
     case.compare(TWO_BATCHES, training=False)
 
@@ -243,7 +119,7 @@ def test_evaluation_uses_running_averages(device: str) -> None:
 def test_a_constant_channel_is_not_amplified(device: str) -> None:
     """Without colors and attributes, all nodes of regular graphs are equal in every channel."""
     sizes = [4, 5, 6]
-    graphs = _graphs(sizes)
+    graphs = random_graphs(sizes)
     sources = [torch.arange(size) for size in sizes]
     targets = [(own + 1) % size for own, size in zip(sources, sizes, strict=True)]
     both = [torch.cat([a, b]) for a, b in zip(sources, targets, strict=True)]
@@ -257,13 +133,15 @@ def test_a_constant_channel_is_not_amplified(device: str) -> None:
         edge_pointers=2 * graphs.node_pointers,
         y=graphs.y,
     )
-    case = Case(cycles, device, hidden_channels=6, num_colorings=0, num_layers=2)
+    case = Case(CLIP, cycles, device, hidden_channels=6, num_colorings=0, num_layers=2)
     case.compare([[0, 1, 2], [2, 1, 0]])
 
 
 @pytest.mark.parametrize("device", DEVICES)
 def test_members_and_padding_do_not_change_any_bit(device: str) -> None:
-    case = Case(_graphs(**LABELED), device, hidden_channels=8, num_colorings=2, num_layers=2)  # type: ignore[arg-type]
+    case = Case(
+        CLIP, random_graphs(**LABELED), device, hidden_channels=8, num_colorings=2, num_layers=2
+    )
     alone = case.run([[0, 3, 1], [0, 3, 1]], fused=True)
     beside = case.run([[0, 3, 1], [4, 2, 3]], fused=True)  # another member, a larger capacity
     assert torch.equal(alone[0]["outputs"][0], beside[0]["outputs"][0])
@@ -291,13 +169,15 @@ def test_the_maximum_over_colorings_keeps_nan(device: str, coloring: int) -> Non
 
 @pytest.mark.parametrize("device", DEVICES)
 def test_a_member_that_diverged_is_found(device: str) -> None:
-    case = Case(_graphs(**LABELED), device, hidden_channels=8, num_colorings=2, num_layers=1)  # type: ignore[arg-type]
+    case = Case(
+        CLIP, random_graphs(**LABELED), device, hidden_channels=8, num_colorings=2, num_layers=1
+    )
     original = case.network
 
-    def broken(dtype: torch.dtype) -> CLIP:
+    def broken(dtype: torch.dtype) -> Network:
         network = original(dtype)
         with torch.no_grad():
-            network.layers[0].phi.first.weight[0] = torch.nan  # type: ignore[union-attr, operator]
+            network.get_parameter("layers.0.phi.first.weight")[0] = torch.nan
         return network
 
     case.network = broken  # type: ignore[method-assign]
@@ -309,5 +189,7 @@ def test_a_member_that_diverged_is_found(device: str) -> None:
 @pytest.mark.parametrize("device", DEVICES)
 def test_empty_graphs_and_batches_of_padding(device: str) -> None:
     """The first member has only padding, the second a graph without nodes."""
-    case = Case(_graphs([3, 0, 4, 5], labels=2), device, hidden_channels=5, num_colorings=3)
+    case = Case(
+        CLIP, random_graphs([3, 0, 4, 5], labels=2), device, hidden_channels=5, num_colorings=3
+    )
     case.compare([[4, 4, 4], [0, 1, 3]])

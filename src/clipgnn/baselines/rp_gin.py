@@ -1,6 +1,6 @@
 """RP-GIN: relational pooling over GIN."""
 
-from clipgnn.baselines.gin import IsomorphismNetwork
+from clipgnn.baselines.isomorphism import IsomorphismNetwork
 from clipgnn.coloring.random import Permutations
 from clipgnn.errors import InvalidParameterError
 from clipgnn.graphs.batch import Batch
@@ -111,4 +111,9 @@ class RPGIN(Network):
             raise InvalidParameterError(
                 "RP-GIN needs a permutation of every graph. Got none. Pass colorings."
             )
-        return self.network(batch, colorings % self.config.num_identities).mean(2)
+        identities = colorings % self.config.num_identities
+        return self.network(batch, identities, fused=self.has_kernels(batch)).mean(2)
+
+    def has_kernels(self, batch: Batch) -> bool:
+        """Whether `forward_batch` uses fused GPU kernels for the batch."""
+        return self.network.has_kernels(batch)

@@ -244,8 +244,10 @@ class CLIP(Network):
 
     def has_kernels(self, batch: Batch) -> bool:
         """Whether `forward_batch` uses fused GPU kernels for the batch."""
-        dtype = self.readout.first.weight.dtype
-        return kernel_support.are_supported(self.config, batch, dtype, training=self.training)
+        width, dtype = self.config.hidden_channels, self.readout.first.weight.dtype
+        return kernel_support.supports_clip(self.config) and kernel_support.supports_batch(
+            batch, width, dtype, training=self.training
+        )
 
     def embed(
         self, x: Tensor, edge_index: Tensor, batch: Tensor | None = None, **inputs: Unpack[Inputs]

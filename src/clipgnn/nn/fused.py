@@ -49,7 +49,7 @@ def outputs(
         structure,
         NodeInputs(batch.x, config.in_channels, colorings),
         [_parameters(layer, is_last=layer is aggregations[-1]) for layer in aggregations],
-        [(_norm(layer.phi.norm), _norm(layer.psi.norm)) for layer in aggregations],
+        [(norm_tensors(layer.phi.norm), norm_tensors(layer.psi.norm)) for layer in aggregations],
         training=training,
         precision=product_precision(),
     )
@@ -73,7 +73,7 @@ def _outputs_from_sums(
     masks = None
     if training and readout.dropout.probability > 0:
         masks = DropoutMasks(readout.dropout.probability, *readout.dropout.next_masks())
-    norm = _norm(readout.norm)
+    norm = norm_tensors(readout.norm)
     parameters = HeadParameters(
         *_map(last), *_map(readout.first), norm.weight, norm.bias, *_map(readout.second)
     )
@@ -97,7 +97,7 @@ def product_precision() -> str:
 
 
 def _parameters(layer: Aggregation, *, is_last: bool) -> LayerParameters:
-    phi_norm, psi_norm = _norm(layer.phi.norm), _norm(layer.psi.norm)
+    phi_norm, psi_norm = norm_tensors(layer.phi.norm), norm_tensors(layer.psi.norm)
     second = (None, None) if is_last else _map(layer.psi.second)
     return LayerParameters(
         *_map(layer.phi.first),
@@ -116,8 +116,9 @@ def _map(linear: Linear) -> tuple[Tensor, Tensor]:
     return linear.weight, linear.bias
 
 
-def _norm(norm: BatchNorm | None) -> Norm:
-    assert norm is not None
+def norm_tensors(norm: nn.Module | None) -> Norm:
+    """Tensors and constants of a batch normalization, which kernels read."""
+    assert isinstance(norm, BatchNorm)
     return Norm(
         norm.weight,
         norm.bias,

@@ -1,4 +1,4 @@
-"""Networks and batches that the fused GPU kernels of `nn.fused` support; needs no Triton."""
+"""Networks and batches that fused GPU kernels support; needs no Triton."""
 
 import torch
 
@@ -12,14 +12,24 @@ MAX_FUSED_NODES = 2**15
 """Number of nodes of a batch from which 1,024 colorings of 64 channels need 64-bit offsets."""
 
 
-def are_supported(
-    config: CLIPParameters, batch: Batch, dtype: torch.dtype, *, training: bool
+def supports_clip(config: CLIPParameters) -> bool:
+    """Whether there are fused kernels for a configuration of CLIP."""
+    return (
+        config.norm == "batch"
+        and config.activation == "relu"
+        and config.color_code == "one-hot"
+        and not config.directed
+    )
+
+
+def supports_batch(
+    batch: Batch, hidden_channels: int, dtype: torch.dtype, *, training: bool
 ) -> bool:
-    """Whether fused kernels compute the outputs of a network for a batch.
+    """Whether fused kernels can be used for a batch.
 
     Args:
-        config: configuration of the network.
         batch: the batch.
+        hidden_channels: channels of the rows.
         dtype: dtype of the weights.
         training: whether the network is in training mode.
     """
@@ -30,12 +40,8 @@ def are_supported(
         and (training or not torch.is_grad_enabled())
         and not torch.compiler.is_compiling()
         and not torch.is_autocast_enabled("cuda")
-        and config.norm == "batch"
-        and config.activation == "relu"
-        and config.hidden_channels <= MAX_FUSED_CHANNELS
+        and hidden_channels <= MAX_FUSED_CHANNELS
         # Offsets within a member are 32-bit integers.
         and batch.num_nodes // batch.num_members < MAX_FUSED_NODES
-        and config.color_code == "one-hot"
-        and not config.directed
         and batch.structure is not None
     )
