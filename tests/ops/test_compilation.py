@@ -15,15 +15,18 @@ KEYS_AND_DESCRIPTIONS = """
 import json, os, sys
 from importlib import import_module
 import torch
-from tests.nn.test_fused import Case, _graphs
+from tests.nn.fused_cases import Case, random_graphs
+from clipgnn.baselines.gin import GIN
+from clipgnn.nn.clip import CLIP
 from clipgnn.ops.kernels.kernel import Kernel, collecting
 
-modules = ["adam", "attributes", "graphs", "head", "merge", "neighbors", "norm", "rows"]
+modules = ["adam", "attributes", "graphs", "head", "isomorphism", "merge", "neighbors", "norm", "rows"]
 modules = [import_module(f"clipgnn.ops.kernels.{own}") for own in modules]
 kernels = [own for module in modules for own in vars(module).values() if type(own) is Kernel]
 
 def keys(kernels):
-    return {own.function.__name__: own.function.cache_key for own in kernels}
+    functions = [own.function for own in kernels]
+    return {f"{own.__module__}.{own.__name__}": own.cache_key for own in functions}
 
 if os.fork() == 0:  # each process computes the keys for the first time
     print(json.dumps(keys(reversed(kernels))))
@@ -33,10 +36,13 @@ print(json.dumps(keys(kernels)))
 
 torch.cuda.current_stream = lambda: "stream"
 for size in (5, 40):
-    case = Case(_graphs([size, 6, 4], labels=3), "cpu", hidden_channels=8, num_colorings=2)
+    graphs = random_graphs([size, 6, 4], labels=3)
+    clip = Case(CLIP, graphs, "cpu", hidden_channels=8, num_colorings=2)
+    gin = Case(GIN, graphs, "cpu", hidden_channels=8)
     with collecting() as descriptions:
-        case.run([[0, 1], [2, 1]], fused=True)
-        case.run([[0, 1], [2, 1]], fused=True, training=False)
+        for case in (clip, gin):
+            case.run([[0, 1], [2, 1]], fused=True)
+            case.run([[0, 1], [2, 1]], fused=True, training=False)
     print(json.dumps(descriptions))
 """
 
