@@ -38,7 +38,7 @@ def test_values_must_be_finite(name: str, value: float) -> None:
         replace(CURVES, **changes)
 
 
-@pytest.mark.parametrize("name", ["train_loss", "validation_score"])
+@pytest.mark.parametrize("name", ["test_score", "validation_score"])
 def test_curves_must_have_the_same_length(name: str) -> None:
     changes: dict[str, Any] = {name: [0.5, 0.5]}
     with pytest.raises(InvalidParameterError, match=f"{name} must have a value for each of the 3"):

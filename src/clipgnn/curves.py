@@ -29,7 +29,7 @@ class Curves:
 
     Args:
         train_loss: mean training loss of each epoch; for a kernel, the training error.
-        test_score: score of the test graphs after each epoch.
+        test_score: score of the test graphs after each epoch; empty without them.
         validation_score: score of the validation graphs after each epoch; empty without them.
         fresh_score: score of a second test set after each epoch; empty without one.
         metric: name of the metric of the scores, one of `METRICS`.
@@ -41,8 +41,8 @@ class Curves:
             the metric is unknown.
 
     Shapes:
-        train_loss, test_score: :math:`(\text{epochs})`.
-        validation_score, fresh_score: :math:`(\text{epochs})` or :math:`(0)`.
+        train_loss: :math:`(\text{epochs})`.
+        test_score, validation_score, fresh_score: :math:`(\text{epochs})` or :math:`(0)`.
     """
 
     train_loss: Scores
@@ -55,7 +55,7 @@ class Curves:
     def __init__(
         self,
         train_loss: Numbers,
-        test_score: Numbers,
+        test_score: Numbers = (),
         validation_score: Numbers = (),
         fresh_score: Numbers = (),
         *,
@@ -70,16 +70,16 @@ class Curves:
         object.__setattr__(self, "diverged", diverged)
         for name in CURVES:
             length = len(getattr(self, name))
-            if length != self.epochs and (name == "train_loss" or length):
+            if length not in (0, self.epochs):
                 raise InvalidParameterError(
-                    f"{name} must have a value for each of the {self.epochs} epochs of test_score. "
+                    f"{name} must have a value for each of the {self.epochs} epochs of train_loss. "
                     f"Got {length} values."
                 )
 
     @property
     def epochs(self) -> int:
         """Number of epochs."""
-        return len(self.test_score)
+        return len(self.train_loss)
 
     @property
     def maximize(self) -> bool:
@@ -122,7 +122,7 @@ class Curves:
         """
         if self.diverged is not None:
             return
-        if not self.epochs:
+        if not len(self.test_score):
             raise InvalidParameterError("test_score must have a value for each epoch. Got none.")
         if validation and not len(self.validation_score):
             raise InvalidParameterError(

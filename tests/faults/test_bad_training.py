@@ -74,8 +74,8 @@ SPLITS: dict[str, tuple[Callable[[], Any], tuple[str, ...]]] = {
         ("Split 1: train and test", "Got graph 2"),
     ),
     "nothing to train on": (lambda: Split([], [3]), ("Split 1: train", "at least one graph")),
-    "nothing to test on": (lambda: Split([0, 1], []), ("Split 1: test", "at least one graph")),
-    "an empty mask": (lambda: Split([0, 1], mask(10)), ("Split 1: test", "at least one graph")),
+    "nothing to test on": (lambda: Split([0, 1], []), ("split 1 without test", "split 0 with")),
+    "an empty mask": (lambda: Split([0, 1], mask(10)), ("split 1 without test", "split 0 with")),
     "a short mask": (
         lambda: Split(mask(9, 0, 1), [3]),
         ("Split 1: train", "each of the 10 graphs", "Got 9 entries"),

@@ -329,7 +329,7 @@ DEEP = '{"a":' * 900 + "1" + "}" * 900
         ("results", "test_score", b"", "its curves are not complete"),
         ("results", "test_score", compact(np.zeros(5))[:-3], "its curves are not complete"),
         ("results", "test_score", compact(np.zeros(5)) + b"x", "its curves are not complete"),
-        ("results", "test_score", compact(np.zeros(0)), "the 0 epochs of test_score"),
+        ("results", "test_score", compact(np.zeros(0)), "test_score must have a value for each"),
         (
             "results",
             "test_score",
@@ -343,7 +343,7 @@ DEEP = '{"a":' * 900 + "1" + "}" * 900
             "more than 10,000,000 values",
         ),
         ("results", "test_score", b"x" + zlib.compress(bytes(20)), "order of its curves"),
-        ("results", "train_loss", compact(np.zeros(1)), "train_loss must .* the 5 epochs"),
+        ("results", "train_loss", compact(np.zeros(1)), "test_score must .* the 1 epochs"),
         ("results", "validation_score", compact(np.zeros(2)), r"Got 2 values\)"),
         (
             "results",

@@ -198,3 +198,25 @@ def test_parameters_from_a_data_set() -> None:
 def test_names_that_are_no_parameters_of_a_data_set(name: str) -> None:
     with pytest.raises(InvalidParameterError, match=f"CLIP has no parameter '{name}'"):
         CLIP.from_graphs(packed(SIZES), **{name: 3})
+
+
+@pytest.mark.parametrize("network", [CLIP, RPGIN])
+@pytest.mark.parametrize("members", [1, 3])
+def test_random_colorings_do_not_depend_on_the_other_graphs(
+    network: type[Network], members: int
+) -> None:
+    """Of graphs with many colorings, whose repetitions are drawn again, and with few."""
+    graphs = packed([6, 2, 7, 5, 3, 4, 9, 4], labels=True)
+    graphs = replace(graphs, x=torch.zeros_like(graphs.x))
+    number = "num_permutations" if network is RPGIN else "num_colorings"
+    model = trained(graphs, network, num_members=members, **{number: 7})
+    expected = model.predict(graphs, seed=5)
+    order = torch.tensor([4, 1, 6, 0, 7, 2, 5, 3])
+    shuffled = model.predict(graphs.subset(order), seed=5, batch_size=3)
+    torch.testing.assert_close(shuffled, expected[..., order, :], rtol=0, atol=1e-10)
+    for chosen in ([0], [1], [5, 5]):
+        some = model.predict(graphs.subset(torch.tensor(chosen)), seed=5)
+        torch.testing.assert_close(some, expected[..., chosen, :], rtol=0, atol=1e-10)
+    if members > 1:
+        first = model.member(0).predict(graphs, seed=5)
+        torch.testing.assert_close(first, expected[0], rtol=0, atol=1e-10)

@@ -2,9 +2,13 @@
 
 import json
 import os
+import shlex
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -20,8 +24,8 @@ from clipgnn.baselines.gin import GIN
 from clipgnn.nn.clip import CLIP
 from clipgnn.ops.kernels.kernel import Kernel, collecting
 
-modules = ["adam", "attributes", "graphs", "head", "isomorphism", "merge", "neighbors", "norm", "rows"]
-modules = [import_module(f"clipgnn.ops.kernels.{own}") for own in modules]
+names = "adam attributes graphs head isomorphism merge neighbors norm rows".split()
+modules = [import_module(f"clipgnn.ops.kernels.{own}") for own in names]
 kernels = [own for module in modules for own in vars(module).values() if type(own) is Kernel]
 
 def keys(kernels):
@@ -90,6 +94,33 @@ def test_descriptions_do_not_depend_on_sizes(keys_and_descriptions: list[Any]) -
     _, _, small, large = keys_and_descriptions
     assert len(set(small)) > 25
     assert small == large
+
+
+def test_a_compiler_that_hangs_is_killed_with_its_processes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from triton.backends.compiler import GPUTarget
+
+    from clipgnn.ops.kernels import compilation
+
+    program = f"sleep 600 & echo $! > {shlex.quote(str(tmp_path / 'child'))}; cat; wait"
+    process = subprocess.Popen(
+        ["sh", "-c", program], stdin=subprocess.PIPE, text=True, start_new_session=True
+    )
+    target = GPUTarget("cuda", 90, 32)
+    active = SimpleNamespace(active=SimpleNamespace(get_current_target=lambda: target))
+    monkeypatch.setattr(compilation, "driver", active)
+    monkeypatch.setattr(compilation, "MAX_SECONDS", 0.5)
+    compilation._Compiler(process).compile(["kernel"])
+    assert process.returncode == -signal.SIGKILL
+    child = int((tmp_path / "child").read_text())
+    deadline = time.monotonic() + 10
+    while Path(f"/proc/{child}/stat").exists() and time.monotonic() < deadline:
+        if Path(f"/proc/{child}/stat").read_text().split()[2] == "Z":  # nobody has waited for it
+            break
+        time.sleep(0.05)
+    else:
+        assert not Path(f"/proc/{child}/stat").exists()
 
 
 @pytest.mark.gpu

@@ -58,6 +58,35 @@ def test_an_empty_validation_part(nothing: Any) -> None:
     assert split.validation.tolist() == Split([0], [1]).validation.tolist() == []
 
 
+@pytest.mark.parametrize("patience", [None, 2])
+def test_training_without_test_graphs(patience: int | None) -> None:
+    """Weights, losses and validation scores are those of a training with test graphs."""
+    graphs = some_graphs()
+    recipe = Recipe(epochs=4, batch_size=4, patience=patience)
+    seen: list[Any] = []
+    with_test = [Split([0, 1, 2, 3], [6, 7], [4, 5]), Split([0, 1, 2, 6], [4, 5], [3, 7])]
+    without = [Split(own.train, validation=own.validation) for own in with_test]
+    tested = train(graphs, SMALL, recipe, with_test, [0, 1])
+    untested = train(graphs, SMALL, recipe, without, [0, 1], callback=seen.append)
+    for one, other in zip(tested, untested, strict=True):
+        assert other.history.train_loss == one.history.train_loss
+        assert other.history.validation_score == one.history.validation_score
+        assert other.history.best_epoch == one.history.best_epoch
+        assert other.history.test_score == []
+        assert np.isnan(other.score)
+        assert len(other.test_outputs) == 0
+        assert other.best_test_outputs is None
+        assert torch.equal(other.predict_proba(graphs), one.predict_proba(graphs))
+    assert all(epoch.test_score.isnan().all() for epoch in seen)
+
+
+def test_training_on_all_graphs() -> None:
+    graphs = some_graphs()
+    [trained] = train(graphs, SMALL, Recipe(epochs=2, batch_size=4), [Split(range(8))], [0])
+    assert len(trained.history.train_loss) == 2
+    assert trained.predict(graphs).shape == (len(graphs),)
+
+
 def test_a_split_is_a_copy() -> None:
     """Otherwise a mask could change after it was checked."""
     mask, numbers = torch.tensor(MASK), np.array(CHOSEN)

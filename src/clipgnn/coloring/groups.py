@@ -69,6 +69,8 @@ class Partition:
         sizes: number of nodes of each group.
         graph_of_group: graph of each group, ascending.
         num_graphs: number of graphs of the batch.
+        keys: random bits of each graph. Colorings are then hashed from them, and do not depend on
+            the other graphs; None to draw them from a generator.
     """
 
     groups: Tensor
@@ -76,10 +78,15 @@ class Partition:
     sizes: Tensor
     graph_of_group: Tensor
     num_graphs: int
+    keys: Tensor | None = None
 
     @classmethod
     def of(
-        cls, groups: Tensor, batch: Tensor | None = None, num_graphs: int | None = None
+        cls,
+        groups: Tensor,
+        batch: Tensor | None = None,
+        num_graphs: int | None = None,
+        keys: Tensor | None = None,
     ) -> "Partition":
         """Check the groups of a batch and number them across it.
 
@@ -103,6 +110,7 @@ class Partition:
             sizes=sizes,
             graph_of_group=key // stride,
             num_graphs=int(batch[-1]) + 1 if num_graphs is None else num_graphs,
+            keys=keys,
         )
 
     def subset(self, keep: Tensor) -> "Partition":
@@ -110,7 +118,10 @@ class Partition:
         nodes = keep[self.graph_of_node]
         graph_number = keep.cumsum(0) - 1
         return Partition.of(
-            self.groups[nodes], graph_number[self.graph_of_node[nodes]], int(keep.sum())
+            self.groups[nodes],
+            graph_number[self.graph_of_node[nodes]],
+            int(keep.sum()),
+            None if self.keys is None else self.keys[keep],
         )
 
     @cached_property

@@ -1,5 +1,6 @@
 """Sampling of k distinct colorings of every graph, uniformly without replacement (Eq. 4)."""
 
+import itertools
 import math
 
 import torch
@@ -7,6 +8,7 @@ from torch import Tensor
 
 from clipgnn.coloring.enumerate import colorings_by_number
 from clipgnn.coloring.groups import Partition
+from clipgnn.coloring.random_bits import RandomBits
 from clipgnn.errors import InvalidColoringError, shown
 from clipgnn.ops.numbering import ranks_in_groups
 from clipgnn.parameters import MAX_COLORINGS
@@ -51,80 +53,71 @@ def sample_colorings(
 def sample_from_partition(
     partition: Partition, k: int, generator: torch.Generator | None = None
 ) -> Tensor:
-    """Sample as `sample_colorings`, for groups that are numbered across the batch."""
+    """Sample as `sample_colorings`, for groups that are numbered across the batch.
+
+    With `Partition.keys`, the colorings of a graph do not depend on the other graphs, and the
+    generator is not used.
+    """
     if generator is not None and not isinstance(generator, torch.Generator):
         raise InvalidColoringError(f"generator must be a torch.Generator. Got {shown(generator)}.")
+    bits = RandomBits(generator)
     # Graphs with at most 4k colorings draw numbers of colorings without replacement. For all others
     # a draw is new with a probability of at least 3/4; repetitions are drawn again.
     scarce = partition.log_counts <= math.log(4 * k) + 1e-9
     if bool(scarce.all()):
-        return _draw_by_number(partition, k, generator)
-    colors = _shuffle(partition, k, generator)
+        return _draw_by_number(partition, k, bits)
+    colors = _shuffle(partition, k, bits, draw=0)
     nodes = scarce[partition.graph_of_node]
     if bool(nodes.any()):
-        colors[:, nodes] = _draw_by_number(partition.subset(scarce), k, generator)
-    _redraw_repeats(colors, partition, scarce, generator)
+        colors[:, nodes] = _draw_by_number(partition.subset(scarce), k, bits)
+    _redraw_repeats(colors, partition, scarce, bits)
     return colors
 
 
-def _shuffle(partition: Partition, k: int, generator: torch.Generator | None) -> Tensor:
+def _shuffle(partition: Partition, k: int, bits: RandomBits, *, draw: int) -> Tensor:
     """Draw k independent colorings: the ranks of random keys in each group."""
-    shape = (k, partition.groups.numel())
-    random = _random_integers(-(2**63), 2**63 - 1, shape, generator, partition.groups.device)
+    random = bits.of_nodes(partition, k, draw)
     return ranks_in_groups(random, partition.groups, partition.starts)
 
 
-def _draw_by_number(partition: Partition, k: int, generator: torch.Generator | None) -> Tensor:
+def _draw_by_number(partition: Partition, k: int, bits: RandomBits) -> Tensor:
     """Take the first k of a random order of all colorings of each graph, cyclically."""
     counts = torch.exp(partition.log_counts).round().long()
-    shape = (partition.num_graphs, int(counts.max()))
-    keys = _random_integers(0, 2**62, shape, generator, counts.device)
-    numbers = torch.arange(shape[1], device=counts.device)
+    largest = int(counts.max())
+    keys = bits.of_graphs(partition, largest) & (2**62 - 1)
+    numbers = torch.arange(largest, device=counts.device)
     keys = keys.masked_fill(numbers >= counts[:, None], 2**62)
     turn = torch.arange(k, device=counts.device) % counts[:, None]  # [graphs, k]
     return colorings_by_number(partition, torch.argsort(keys, dim=1).gather(1, turn).t())
 
 
 def _redraw_repeats(
-    colors: Tensor, partition: Partition, excluded: Tensor, generator: torch.Generator | None
+    colors: Tensor, partition: Partition, excluded: Tensor, bits: RandomBits
 ) -> None:
     """Replace colorings that repeat an earlier one of their graph, in place, until none does."""
     remaining = ~excluded
-    while True:
-        repeated = _find_repeats(colors, partition, generator) & remaining
+    for draw in itertools.count(1):
+        repeated = _find_repeats(colors, partition, bits, draw=-draw) & remaining
         if not bool(repeated.any()):
             return
         remaining = repeated.any(0)
         nodes = remaining[partition.graph_of_node]
-        drawn = _shuffle(partition.subset(remaining), colors.shape[0], generator)
+        drawn = _shuffle(partition.subset(remaining), colors.shape[0], bits, draw=draw)
         replaced = repeated[:, partition.graph_of_node[nodes]]  # [k, nodes]
         colors[:, nodes] = torch.where(replaced, drawn, colors[:, nodes])
 
 
-def _find_repeats(
-    colors: Tensor, partition: Partition, generator: torch.Generator | None
-) -> Tensor:
+def _find_repeats(colors: Tensor, partition: Partition, bits: RandomBits, *, draw: int) -> Tensor:
     """Find colorings that equal an earlier one of their graph, `[k, graphs]`.
 
     Equal colorings have equal fingerprints (a random sum of their colors, in 64 bits). Distinct
     colorings have equal fingerprints with a probability of at most 2^-50; one is then redrawn
     unnecessarily.
     """
-    weights = _random_integers(0, 2**62, (colors.shape[1],), generator, colors.device)
+    [weights] = bits.of_nodes(partition, 1, draw)
     fingerprint = colors.new_zeros(partition.num_graphs, colors.shape[0])
     fingerprint.index_add_(0, partition.graph_of_node, (colors * weights).t())
     ordered, order = torch.sort(fingerprint, dim=1, stable=True)
     repeats = torch.zeros_like(ordered, dtype=torch.bool)
     repeats[:, 1:] = ordered[:, 1:] == ordered[:, :-1]
     return torch.zeros_like(repeats).scatter_(1, order, repeats).t()
-
-
-def _random_integers(
-    low: int,
-    high: int,
-    shape: tuple[int, ...],
-    generator: torch.Generator | None,
-    device: torch.device,
-) -> Tensor:
-    drawn_on = device if generator is None else generator.device
-    return torch.randint(low, high, shape, generator=generator, device=drawn_on).to(device)

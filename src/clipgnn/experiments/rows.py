@@ -101,7 +101,9 @@ def read_curves(stored: Sequence[bytes], metric: str = "accuracy") -> Curves:
         InvalidParameterError: if they are not valid curves.
         StoreError: if they cannot be read.
     """
-    return Curves(*(expanded(blob) for blob in stored), metric=metric)
+    curves = Curves(*(expanded(blob) for blob in stored), metric=metric)
+    curves.check_complete(validation=False)
+    return curves
 
 
 def damages(database: Database) -> list[Damage]:

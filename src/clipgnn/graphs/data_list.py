@@ -76,8 +76,8 @@ def _as_list(graphs: Iterable["Data"]) -> list["Data"]:
     from torch_geometric.data import Data
 
     advice = (
-        "Use torch_geometric.utils.from_networkx for networkx graphs, and a list of one for a "
-        "single graph."
+        "Use PackedGraphs.from_networkx, from_igraph or from_scipy for graphs of these libraries, "
+        "and a list of one for a single graph."
     )
     if isinstance(graphs, Data | str) or not isinstance(graphs, Iterable):
         raise InvalidGraphError(

@@ -1,29 +1,27 @@
 """A data set as flat tensors, from which batches are assembled by index arithmetic."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch import Tensor
 from torch.nn import functional
+from typing_extensions import override
 
 from clipgnn.errors import InvalidGraphError, InvalidParameterError
 from clipgnn.graphs.checks import check_dense, describe
-from clipgnn.graphs.data_list import flat_tensors
+from clipgnn.graphs.conversions import GraphConversions
+from clipgnn.graphs.encoding import AttributeEncoding
 from clipgnn.graphs.exact import ExactBatch, ExactEdges, rows_of
 from clipgnn.graphs.fingerprint import fingerprint
 from clipgnn.graphs.indices import check_range
 from clipgnn.graphs.packed_checks import check_packed
 from clipgnn.ops.pointers import expand_segments, pointers_from_counts, pointers_from_index
 
-if TYPE_CHECKING:  # importing PyG takes seconds
-    import torch_geometric.data
-
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PackedGraphs:
+class PackedGraphs(GraphConversions):
     """A set of graphs as concatenated tensors, with pointers to the nodes and edges of each graph.
 
     Attributes:
@@ -42,6 +40,7 @@ class PackedGraphs:
         graph_attr: `[graphs, channels]`, or None.
         colorings: `[colorings, nodes]`, precomputed colors of the nodes for the coloring scheme
             "precomputed"; or None.
+        encoding: how named attributes were encoded as channels; None if they were given as tensors.
 
     Raises:
         InvalidGraphError: if the tensors are not consistent.
@@ -58,10 +57,11 @@ class PackedGraphs:
     edge_weight: Tensor | None = None
     graph_attr: Tensor | None = None
     colorings: Tensor | None = None
+    encoding: AttributeEncoding | None = None
 
     def __post_init__(self) -> None:
         content = {field.name: getattr(self, field.name) for field in fields(self)}
-        del content["name"]
+        del content["name"], content["encoding"]
         check_packed(**content)
 
     def __len__(self) -> int:
@@ -245,41 +245,9 @@ class PackedGraphs:
         )
 
     @classmethod
-    def from_data_list(
-        cls, graphs: Iterable["torch_geometric.data.Data"], name: str = "graphs"
-    ) -> "PackedGraphs":
-        """Convert a list of PyG graphs.
-
-        Only `x`, `edge_index`, `edge_attr`, `edge_weight`, `graph_attr` (`[1, channels]`) and `y`
-        are read. Without `x`, all nodes get the same label. Duplicate edges and self-loops are
-        kept; `simplify` removes them.
-
-        Raises:
-            InvalidGraphError: if there are no graphs, one is not a graph, or they do not have the
-                same kinds of attributes and targets. The message names the graph.
-        """
-        return cls(name=name, **flat_tensors(graphs))
-
-    def to_data_list(self) -> list["torch_geometric.data.Data"]:
-        """Convert to a list of PyG graphs; labels are converted to one-hot attributes."""
-        from torch_geometric.data import Data
-
-        x = self.attributes()
-        nodes, edges = self.node_pointers.tolist(), self.edge_pointers.tolist()
-        result = []
-        for graph in range(len(self)):
-            own = slice(edges[graph], edges[graph + 1])
-            data = Data(x=x[nodes[graph] : nodes[graph + 1]], edge_index=self.edge_index[:, own])
-            if self.y is not None:
-                data.y = self.y[graph : graph + 1]
-            if self.edge_attr is not None:
-                data.edge_attr = self.edge_attr[own]
-            if self.edge_weight is not None:
-                data.edge_weight = self.edge_weight[own]
-            if self.graph_attr is not None:
-                data.graph_attr = self.graph_attr[graph : graph + 1]
-            result.append(data)
-        return result
+    @override
+    def _from_fields(cls, **values: Any) -> "PackedGraphs":
+        return cls(**values)
 
     def batch(self, chosen: Tensor) -> ExactBatch:
         """Assemble the chosen graphs as one batch, on the device.
@@ -338,6 +306,7 @@ class PackedGraphs:
             edge_weight=batch.edges.weight,
             graph_attr=batch.graph_attr,
             colorings=None,
+            encoding=None,
         )
 
     @classmethod
@@ -368,6 +337,7 @@ class PackedGraphs:
             edge_weight=rows_of(self.edge_weight, edges),
             graph_attr=rows_of(self.graph_attr, chosen),
             colorings=None if self.colorings is None else self.colorings[:, nodes],
+            encoding=self.encoding,
         )
 
     def _check_chosen(self, chosen: Tensor) -> None:
@@ -389,5 +359,6 @@ def check_graph_set(graphs: object) -> None:
     if not isinstance(graphs, PackedGraphs):
         raise InvalidGraphError(
             f"graphs must be a PackedGraphs. Got {type(graphs).__name__}. Use "
-            "PackedGraphs.from_data_list for a list of PyG's Data."
+            "PackedGraphs.from_data_list for a list of PyG's Data, and from_networkx, from_igraph "
+            "or from_scipy for other graphs."
         )

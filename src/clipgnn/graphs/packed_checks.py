@@ -1,6 +1,8 @@
 """Validation of the flat tensors of a data set, for all graphs together."""
 
+import numpy as np
 import torch
+from numpy.typing import ArrayLike
 from torch import Tensor
 
 from clipgnn.errors import InvalidGraphError, shown
@@ -80,6 +82,26 @@ def with_classes(y: Tensor) -> Tensor:
     if (wrapped := first_beyond_int64(y)) is not None:
         raise _not_a_class(*wrapped)
     return y.long()
+
+
+def targets_of(y: ArrayLike | Tensor) -> Tensor:
+    """Convert the targets of a user: integers to classes, floats to the default dtype.
+
+    Raises:
+        InvalidGraphError: if they are not numbers.
+    """
+    if isinstance(y, Tensor):
+        return with_classes(y)
+    values = np.asarray(y)
+    if values.dtype.kind not in "biuf":
+        example = values.flat[0].item() if values.size else "nothing"
+        raise InvalidGraphError(
+            f"y must be classes as integers, or floats. Got {shown(example)}. Number the classes "
+            "with np.unique(y, return_inverse=True)[1]."
+        )
+    if values.dtype.kind == "f":
+        return torch.from_numpy(values.copy()).to(torch.get_default_dtype())
+    return with_classes(torch.from_numpy(values.copy()))
 
 
 def check_targets(y: Tensor, num_graphs: int | None = None) -> None:

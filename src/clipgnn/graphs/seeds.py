@@ -1,4 +1,4 @@
-"""Validation of random seeds."""
+"""Validation and conversion of random seeds."""
 
 from numbers import Integral
 from typing import Any
@@ -23,3 +23,8 @@ def check_seed(seed: Any, *, bits: int = TORCH_BITS, name: str = "seed") -> int:
     raise InvalidParameterError(
         f"{name} must be an integer from 0 to 2^{bits} - 1. Got {shown(seed)}."
     )
+
+
+def as_signed(seed: int) -> int:
+    """Convert an unsigned seed of 64 bits to a value of int64."""
+    return (seed + 2**63) % 2**64 - 2**63

@@ -39,6 +39,7 @@ def drawn_colorings(
     scheme: Scheme,
     generator: torch.Generator | None,
     check_num_colors: Callable[[int], None],
+    keys: Tensor | None = None,
 ) -> ColoringStream:
     """Colorings of a scheme.
 
@@ -48,9 +49,10 @@ def drawn_colorings(
         scheme: the coloring scheme.
         generator: source of random colorings.
         check_num_colors: raises an error if the network has fewer colors than the batch needs.
+        keys: random bits of each graph, instead of the generator; see `Partition`.
     """
     groups = scheme.groups(graphs.x, graphs.edge_index, graphs.graph_of_node)
-    partition = Partition.of(groups, graphs.graph_of_node, graphs.num_graphs)
+    partition = Partition.of(groups, graphs.graph_of_node, graphs.num_graphs, keys)
     stream = scheme.stream(partition, k, generator)
     check_num_colors(int(partition.sizes.max()))
     return stream

@@ -14,14 +14,16 @@ from clipgnn.coloring.stream import ColoringStream
 from clipgnn.errors import InvalidParameterError, shown
 from clipgnn.graphs.batch import Batch
 from clipgnn.graphs.exact import ExactBatch
+from clipgnn.graphs.keys import graph_keys
 from clipgnn.graphs.packed import PackedGraphs, check_graph_set
-from clipgnn.graphs.seeds import check_seed
+from clipgnn.graphs.seeds import as_signed, check_seed
 from clipgnn.nn.batch_colorings import drawn_colorings, given_colorings
 from clipgnn.nn.checks import check_graph_attributes, check_readable, check_transforms
 from clipgnn.nn.dropout import Dropout
 from clipgnn.nn.graph_set_checks import check_channels, check_supported
 from clipgnn.nn.layer import Generators, Layer
 from clipgnn.nn.mlp import MLP
+from clipgnn.ops.hashing import mix
 from clipgnn.parameters import NetworkParameters
 from clipgnn.shapes import Colorings, GraphFeatures
 
@@ -217,6 +219,9 @@ class Network(nn.Module, ABC):
     def predict(self, graphs: PackedGraphs, *, seed: int = 0, batch_size: int = 256) -> Tensor:
         """Compute outputs for all graphs of a data set, in evaluation mode without gradients.
 
+        Random colorings of a graph are hashed from its content and the seed. Its outputs are the
+        same, up to rounding, whatever the other graphs, their order and the size of batches are.
+
         Args:
             graphs: the data set; targets are not needed.
             seed: seed of random colorings.
@@ -238,27 +243,29 @@ class Network(nn.Module, ABC):
         self.check_channels(graphs)
         # Targets are not needed, and may not fit into the dtype.
         graphs = replace(graphs, y=None).to(weight.device).with_floats(weight.dtype)
-        generator = torch.Generator().manual_seed(check_seed(seed))
+        keys = graph_keys(graphs, as_signed(check_seed(seed)))
         was_training = self.training
         self.eval()
         try:
             parts = torch.arange(len(graphs), device=weight.device).split(batch_size)
-            outputs = torch.cat([self._predict(graphs, part, generator) for part in parts], dim=1)
+            outputs = torch.cat([self._predict(graphs, part, keys) for part in parts], dim=1)
         finally:
             self.train(was_training)
         return self._without_member_axis(outputs)
 
-    def _predict(
-        self, graphs: PackedGraphs, chosen: Tensor, generator: torch.Generator
-    ) -> GraphFeatures:
+    def _predict(self, graphs: PackedGraphs, chosen: Tensor, keys: Tensor) -> GraphFeatures:
         # Layers need at least one node, so a graph with nodes is added to each part.
         with_nodes = graphs.graph_of_node[:1]
-        part = graphs.subset(torch.cat([with_nodes, chosen]))
+        chosen = torch.cat([with_nodes, chosen])
+        part = graphs.subset(chosen)
         batch = self._checked(part.to_batch())
         k = self.num_colorings_for(training=False)
         stored = self.scheme.stored(part, k) if k else None
-        stream = self._colorings(batch, stored, k, self.scheme, generator)
-        return self._outputs(batch, stream, generator)[:, 1:]
+        members = torch.arange(self.config.num_members, device=keys.device)
+        # [members * graphs]; the bits of the first member do not change with the others.
+        of_members = (keys[chosen] ^ mix(members)[:, None]).flatten()
+        stream = self._colorings(batch, stored, k, self.scheme, None, of_members)
+        return self._outputs(batch, stream, None)[:, 1:]
 
     def reset_parameters(self, generators: Generators = None) -> None:
         """Initialize all parameters and buffers.
@@ -346,6 +353,7 @@ class Network(nn.Module, ABC):
         k: int,
         scheme: Scheme,
         generator: torch.Generator | None,
+        keys: Tensor | None = None,
     ) -> ColoringStream | None:
         """Colorings of a batch: given by the user, or of the scheme; None for no colors."""
         if given is not None:
@@ -357,7 +365,7 @@ class Network(nn.Module, ABC):
         # Drawing depends on values and is not compiled.
         compiling = torch.compiler.is_compiling()
         draw = torch.compiler.disable(drawn_colorings) if compiling else drawn_colorings
-        return draw(graphs, k, scheme, generator, self.check_num_colors)
+        return draw(graphs, k, scheme, generator, self.check_num_colors, keys)
 
     def check_num_colors(self, num_colors: int) -> None:
         """Check that the network has at least `num_colors` colors.

@@ -23,8 +23,8 @@ def hashed_integers(
     """
     row = torch.arange(rows, device=seeds.device)[:, None, None]
     column = torch.arange(columns, device=seeds.device)
-    start = _mix(seeds + _mix(counter + 1))
-    return _mix(start[:, None] ^ _mix((row << 32) + column + 1))
+    start = mix(seeds + mix(counter + 1))
+    return mix(start[:, None] ^ mix((row << 32) + column + 1))
 
 
 def shift_right(bits: Tensor, places: int) -> Tensor:
@@ -32,7 +32,7 @@ def shift_right(bits: Tensor, places: int) -> Tensor:
     return (bits >> places) & (2 ** (64 - places) - 1)
 
 
-def _mix(bits: Tensor) -> Tensor:
+def mix(bits: Tensor) -> Tensor:
     """The finalizer of SplitMix64: every input bit changes every output bit."""
     bits = bits * -7046029254386353131
     bits = (bits ^ shift_right(bits, 30)) * -4658895280553007687

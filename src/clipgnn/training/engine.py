@@ -17,6 +17,7 @@ from clipgnn.coloring.groups import Partition
 from clipgnn.graphs.assembly import Assembler, Capacity
 from clipgnn.graphs.capacity import FixedBatch
 from clipgnn.graphs.packed import PackedGraphs
+from clipgnn.graphs.seeds import as_signed
 from clipgnn.nn.network import Network
 from clipgnn.ops.hashing import hashed_integers
 from clipgnn.parameters import Recipe
@@ -107,7 +108,7 @@ class Engine:
         self.mean_nodes = graphs.x.shape[0] / len(graphs)
         targets = loss.targets
         self.y = torch.cat([targets, targets[:1]])  # with an additional row for padding
-        self.seeds = torch.tensor([_as_signed(seed) for seed in seeds], device=device)
+        self.seeds = torch.tensor([as_signed(seed) for seed in seeds], device=device)
         self.train_graphs = self._padded([split.train for split in splits])
         self.steps = num_steps(splits[0], recipe.batch_size)
         self.order = torch.empty(0)
@@ -286,8 +287,3 @@ def num_steps(split: Split, batch_size: int) -> int:
     """Number of steps of an epoch, without a last batch of one graph (no batch statistics)."""
     full, rest = divmod(split.train.numel(), batch_size)
     return full + (rest > 1)
-
-
-def _as_signed(seed: int) -> int:
-    """Convert an unsigned seed of 64 bits to int64."""
-    return (seed + 2**63) % 2**64 - 2**63

@@ -35,7 +35,7 @@ class History:
 
     @property
     def test_score(self) -> list[float]:
-        """Score of the test graphs after each epoch."""
+        """Score of the test graphs after each epoch; empty if there are none."""
         values: list[float] = self.curves.test_score.tolist()
         return values
 
@@ -80,7 +80,7 @@ def finite_curves(curves: Mapping[str, NDArray[np.float64]], recipe: Recipe) -> 
     finite_ones = {name: curve[:epoch] for name, curve in curves.items()}
     return Curves(
         finite_ones["train"],
-        finite_ones["test"],
+        finite_ones.get("test", ()),
         finite_ones.get("validation", ()),
         finite_ones.get("fresh", ()),
         metric=recipe.score,

@@ -38,7 +38,7 @@ class Epoch:
         members: indices of the members in the splits of `train`, including members that have
             stopped before the others.
         train_loss: mean training loss of each member.
-        test_score: test score of each member.
+        test_score: test score of each member; NaN without test graphs.
         validation_score: validation score of each member; None if no member has validation graphs.
         fresh_score: score of each member on its fresh graphs; None if no member has any.
     """
@@ -69,7 +69,7 @@ def train(
     allow_overlap: bool = False,
     callback: Callback | None = None,
 ) -> TrainedModels:
-    """Train a model for each split and seed, and test it after every epoch.
+    """Train a model for each split and seed, and evaluate it after every epoch.
 
     Models train together, as members of one network, or one after the other. On a GPU training
     together is faster, and a step is recorded once and replayed. On the CPU it is faster for small
@@ -183,7 +183,8 @@ def train_members(
     scores: dict[str, list[Tensor]] = {part: [] for part in engine.evaluated}
     best = BestEpoch(engine.num_members, recipe.patience, engine.device)
     diverged = torch.zeros(engine.num_members, dtype=torch.bool, device=engine.device)
-    outputs: Tensor  # for the test graphs, after the last epoch of each member
+    # For the test graphs, after the last epoch of each member.
+    outputs = torch.zeros(engine.num_members, 0, 0, device=engine.device)
     for epoch in range(recipe.epochs):
         engine.set_rate(epoch)
         engine.shuffle(epoch)
@@ -194,16 +195,21 @@ def train_members(
         for part, own in latest.items():
             scores[part].append(own)
         if callback is not None:
+            test = latest.get("test", torch.full_like(losses[-1], torch.nan))
             others = latest.get("validation"), latest.get("fresh")
-            callback(Epoch(epoch + 1, positions, losses[-1], latest["test"], *others))
-        tested = evaluated["test"].outputs
-        active = (best.stopped_after == 0)[:, None, None]
-        outputs = torch.where(active, tested, outputs if epoch else 0)
-        state = {"test outputs": tested} if "validation" in latest else {}
+            callback(Epoch(epoch + 1, positions, losses[-1], test, *others))
+        state = {}
+        finite = losses[-1].isfinite()
+        if "test" in evaluated:
+            finite = finite & latest["test"].isfinite()
+            tested = evaluated["test"].outputs
+            active = (best.stopped_after == 0)[:, None, None]
+            outputs = torch.where(active, tested, outputs if epoch else 0)
+            if "validation" in latest:
+                state["test outputs"] = tested
         if recipe.patience is not None:
             state |= engine.network.state_dict()
         # A member that has diverged keeps its best epoch before, even if it recovers.
-        finite = losses[-1].isfinite() & latest["test"].isfinite()
         diverged = diverged | ~finite
         monitored = _monitored(losses[-1], latest, engine).masked_fill(diverged, torch.nan)
         stopped = best.update(monitored, state)
@@ -222,7 +228,7 @@ def train_members(
     counts = engine.counts["test"]
     last = [rows[:count].clone() for rows, count in zip(outputs, counts, strict=True)]
     chosen: list[Tensor | None] = [None] * engine.num_members
-    if "validation" in scores:
+    if "validation" in scores and "test" in scores:
         kept = zip(best.kept("test outputs"), counts, engine.counts["validation"], strict=True)
         chosen = [rows[:count].clone() if has else None for rows, count, has in kept]
     task = task_of(recipe, engine.y)

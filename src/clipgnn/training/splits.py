@@ -24,7 +24,7 @@ class Split:
     Args:
         train: training graphs: indices as list, tuple, NumPy array or tensor, or a boolean mask
             with an entry for each graph of the data set.
-        test: test graphs, evaluated after every epoch.
+        test: test graphs, evaluated after every epoch; can be empty, for all splits of a training.
         validation: validation graphs, for the selection of epochs and configurations; can be empty.
         fresh: a second test set, such as graphs of another source, whose scores are recorded and
             never used for a selection; can be empty.
@@ -48,7 +48,7 @@ class Split:
     def __init__(
         self,
         train: GraphIndices,
-        test: GraphIndices,
+        test: GraphIndices = (),
         validation: GraphIndices = (),
         fresh: GraphIndices = (),
         masks: Sequence["FromMask"] = (),
@@ -99,6 +99,12 @@ def check_splits(splits: Any, num_graphs: int, *, allow_overlap: bool = False) -
             )
         for name in _PARTS:
             _check_part(name, split, number, num_graphs)
+        if (split.test.numel() == 0) != (splits[0].test.numel() == 0):
+            raise InvalidParameterError(
+                f"test must have graphs in all splits or in none. Got split {number} "
+                f"{'without' if split.test.numel() == 0 else 'with'} test graphs, but split 0 "
+                f"{'with' if split.test.numel() == 0 else 'without'} them."
+            )
         if allow_overlap:
             continue
         for one, other in combinations(_PARTS, 2):
@@ -116,5 +122,5 @@ def _check_part(name: str, split: Split, number: int, num_graphs: int) -> None:
     what = f"Split {number}: {name}"
     indices: Tensor = getattr(split, name)
     check_graph_indices(what, indices, mask_length(indices, split.masks), num_graphs)
-    if indices.numel() == 0 and name in ("train", "test"):
+    if indices.numel() == 0 and name == "train":
         raise InvalidParameterError(f"{what} must have at least one graph. Got none.")

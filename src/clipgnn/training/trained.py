@@ -39,9 +39,9 @@ class TrainedModel:
         recipe: the training recipe.
         task: the kind of targets.
         test_outputs: outputs for the test graphs, in the order of the split, after the last epoch:
-            `[graphs, out_channels]`.
+            `[graphs, out_channels]`; no rows if the split has no test graphs.
         best_test_outputs: outputs after the epoch with the best validation score; None if the split
-            has no validation graphs.
+            has no validation or no test graphs.
     """
 
     model: Network
@@ -53,7 +53,7 @@ class TrainedModel:
 
     @property
     def score(self) -> float:
-        """Test score of `model`; NaN if training diverged."""
+        """Test score of `model`; NaN if training diverged, or without test graphs."""
         scores = self.history.curves.test_score
         if self.history.diverged is not None or len(scores) == 0:
             return float("nan")

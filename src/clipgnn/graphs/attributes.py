@@ -1,0 +1,208 @@
+"""Attributes of graphs as channels: categories and numbers."""
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from clipgnn.errors import InvalidGraphError, shown
+from clipgnn.graphs.columns import Column, GraphColumns, Part
+
+Value = str | int | float | bool | None
+"""A category; None for rows without the attribute."""
+
+Kind = Literal["category", "number"]
+
+MAX_CATEGORIES = 64
+"""Largest number of distinct integers that are categories unless `kinds` says otherwise."""
+
+
+@dataclass(frozen=True)
+class Categories:
+    """An attribute with a channel for each of its values.
+
+    Attributes:
+        name: name of the attribute.
+        values: the values, sorted.
+    """
+
+    name: str
+    values: tuple[Value, ...]
+
+    @property
+    def width(self) -> int:
+        """Number of channels."""
+        return len(self.values)
+
+    def codes(self, columns: GraphColumns, part: Part) -> NDArray[np.int64]:
+        """Number of the value of each row; -1 for values that are not known.
+
+        Raises:
+            InvalidGraphError: if there is no such attribute.
+        """
+        column = _column(columns, part, self.name)
+        numbers = {_key(value): number for number, value in enumerate(self.values)}
+        return np.array([numbers.get(_key(_plain(value)), -1) for value in column], dtype=np.int64)
+
+    def encode(self, columns: GraphColumns, part: Part) -> Tensor:
+        """One-hot rows; zeros for values that are not known, with a warning."""
+        codes = self.codes(columns, part)
+        unknown = np.flatnonzero(codes < 0)
+        if unknown.size:
+            example = shown(_plain(columns.of(part)[self.name][int(unknown[0])]))
+            warnings.warn(
+                f"{unknown.size} of {len(codes)} {part} have a value of {self.name!r} that the "
+                f"encoding does not know, such as {example}. It is encoded as zeros.",
+                stacklevel=2,
+            )
+        known = np.flatnonzero(codes >= 0)
+        rows = torch.zeros(len(codes), self.width)
+        rows[torch.from_numpy(known), torch.from_numpy(codes[known])] = 1
+        return rows
+
+    def decode(self, rows: Tensor) -> list[Value]:
+        """Values of one-hot rows; None where a row has no category."""
+        found = rows.max(1) if self.width else None
+        if found is None:
+            return [None] * rows.shape[0]
+        pairs = zip(found.values.tolist(), found.indices.tolist(), strict=True)
+        return [self.values[number] if largest > 0 else None for largest, number in pairs]
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """An attribute that is a number, or several numbers.
+
+    Attributes:
+        name: name of the attribute.
+        width: how many numbers.
+    """
+
+    name: str
+    width: int
+
+    def encode(self, columns: GraphColumns, part: Part) -> Tensor:
+        """The numbers, `[rows, width]`.
+
+        Raises:
+            InvalidGraphError: if a row does not have finite numbers.
+        """
+        column = _column(columns, part, self.name)
+        if isinstance(column, np.ndarray) and column.dtype.kind in "iuf":
+            rows = column.astype(np.float64).reshape(len(column), -1)
+            wrong = np.arange(len(rows)) if rows.shape[1] != self.width else _not_finite(rows)
+        else:
+            plain = [_plain(value) for value in column]
+            listed = [value if isinstance(value, list | tuple) else [value] for value in plain]
+            wrong = np.flatnonzero([not self._suits(own) for own in listed])
+            rows = np.array([] if wrong.size else listed, dtype=np.float64)
+            wrong = wrong if wrong.size else _not_finite(rows)
+        if wrong.size:
+            row = int(wrong[0])
+            wanted = "a finite number" if self.width == 1 else f"{self.width} finite numbers"
+            got = shown(_plain(column[row]))
+            raise InvalidGraphError(
+                f"{self.name!r} of the {part} must be {wanted}. Got {got} in "
+                f"{columns.place(part, row)}."
+            )
+        return torch.from_numpy(rows.reshape(-1, self.width)).to(torch.get_default_dtype())
+
+    def _suits(self, values: Sequence[Any]) -> bool:
+        return len(values) == self.width and all(type(own) in (int, float) for own in values)
+
+    def decode(self, rows: Tensor) -> list[Any]:
+        """The numbers as floats, or lists of floats."""
+        return rows[:, 0].tolist() if self.width == 1 else rows.tolist()
+
+
+Attribute = Categories | Numbers
+
+
+def attribute_of(columns: GraphColumns, part: Part, name: str, kind: Kind | None) -> Attribute:
+    """Determine how an attribute is encoded.
+
+    Args:
+        columns: the graphs.
+        part: whether it is an attribute of nodes, edges or graphs.
+        name: its name.
+        kind: its kind; None to determine it from the values.
+
+    Raises:
+        InvalidGraphError: if it is neither a category nor a number.
+    """
+    column = columns.of(part)[name]
+    if isinstance(column, np.ndarray) and column.ndim == 2:
+        return Numbers(name, column.shape[1])
+    plain = [_plain(value) for value in column]
+    if (kind or _kind_of(plain)) == "number":
+        first = next((value for value in plain if value is not None), 0.0)
+        return Numbers(name, len(first) if isinstance(first, list | tuple) else 1)
+    for row, value in enumerate(plain):
+        if not isinstance(value, Value) or value != value:  # NaN is not equal to itself
+            raise InvalidGraphError(
+                f"{name!r} of the {part} must be strings, booleans, finite numbers, or lists of "
+                f"numbers of one length. Got {shown(value)} in {columns.place(part, row)}."
+            )
+    values = {_key(value): value for value in plain}
+    return Categories(name, tuple(sorted(values.values(), key=_order)))
+
+
+def decode(attributes: Sequence[Attribute], rows: Tensor) -> dict[str, list[Any]]:
+    """Decode a matrix into values by attribute."""
+    widths = [own.width for own in attributes]
+    parts = rows.split(widths, dim=1)
+    return {own.name: own.decode(part) for own, part in zip(attributes, parts, strict=True)}
+
+
+def _kind_of(plain: Sequence[Any]) -> Kind:
+    """The kind of a column by the types of its values."""
+    types = {type(value) for value in plain if value is not None}
+    if types == {int} and len(set(plain)) <= MAX_CATEGORIES:
+        return "category"
+    if types and types <= {int, float, list, tuple}:
+        return "number"
+    return "category"
+
+
+def are_numbers(column: Column) -> bool:
+    """Whether every row has one number."""
+    if isinstance(column, np.ndarray):
+        return column.ndim == 1 and column.dtype.kind in "iuf"
+    return all(type(_plain(value)) in (int, float) for value in column)
+
+
+def _column(columns: GraphColumns, part: Part, name: str) -> Column:
+    present = columns.of(part)
+    if name not in present:
+        raise InvalidGraphError(
+            f"The {part} must have the attribute {name!r}. Got "
+            f"{', '.join(map(repr, present)) or 'no attributes'}."
+        )
+    return present[name]
+
+
+def _not_finite(rows: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Rows with NaN or infinite numbers."""
+    return np.flatnonzero(~np.isfinite(rows).all(axis=1)) if rows.ndim == 2 else np.array([], int)
+
+
+def _plain(value: Any) -> Any:
+    """Convert values of NumPy and torch to those of Python."""
+    if isinstance(value, np.generic | np.ndarray | Tensor):
+        return value.tolist()
+    return value
+
+
+def _key(value: object) -> tuple[str, str]:
+    """A key that is equal for equal values of one type only: 1 is not True."""
+    return type(value).__name__, repr(value)
+
+
+def _order(value: Any) -> tuple[str, Any]:
+    """Sort by type, then by value."""
+    return type(value).__name__, 0 if value is None else value

@@ -1,0 +1,1 @@
+"""Formats of graphs in memory: each is read into `GraphColumns`, and written from a data set."""

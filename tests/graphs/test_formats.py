@@ -1,0 +1,152 @@
+"""Graphs of other libraries: what is read, and round trips that lose nothing."""
+
+from typing import TYPE_CHECKING, Any
+
+import networkx as nx
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+
+from clipgnn import PackedGraphs
+from clipgnn.errors import InvalidGraphError
+
+if TYPE_CHECKING:
+    Graph = nx.Graph[Any]
+
+VALUES: dict[str, st.SearchStrategy[Any]] = {
+    "text": st.text(max_size=3),
+    "flag": st.booleans(),
+    "count": st.integers(-5, 5),
+    "size": st.floats(-100, 100, width=32),
+    "vector": st.lists(st.floats(-1, 1, width=32), min_size=2, max_size=2),
+}
+
+
+@st.composite
+def attributed_graphs(draw: st.DrawFn, *, names: bool = True) -> list["Graph"]:
+    """Graphs of one kind with the same attributes; some nodes do not have the text."""
+    kind = draw(st.sampled_from([nx.Graph, nx.DiGraph, nx.MultiGraph, nx.MultiDiGraph]))
+    of_nodes = draw(st.lists(st.sampled_from(sorted(VALUES)), unique=True)) if names else []
+    of_edges = draw(st.lists(st.sampled_from(["text", "size"]), unique=True)) if names else []
+    weighted = draw(st.booleans())
+    graphs = []
+    for _ in range(draw(st.integers(1, 4))):
+        graph: Graph = kind()
+        size = draw(st.integers(1, 6))
+        for node in range(size):
+            own = {name: draw(VALUES[name]) for name in of_nodes}
+            if draw(st.booleans()):
+                own.pop("text", None)
+            graph.add_node(node, **own)
+        for _ in range(draw(st.integers(0, 8))):
+            pair = draw(st.tuples(st.integers(0, size - 1), st.integers(0, size - 1)))
+            values = {name: draw(VALUES[name]) for name in of_edges}
+            if weighted:
+                values["weight"] = draw(st.floats(0.5, 4, width=16))
+            graph.add_edge(*pair, **values)
+        graphs.append(graph)
+    return graphs
+
+
+def described(graph: "Graph", *, directed: bool) -> tuple[Any, Any]:
+    """Nodes and edges with their attributes; those of undirected graphs in both directions."""
+    edges = [(*pair, sorted(own.items())) for *pair, own in graph.edges(data=True)]
+    if directed and not graph.is_directed():
+        edges += [(target, source, own) for source, target, own in edges if source != target]
+    nodes = [sorted(own.items()) for _, own in graph.nodes(data=True)]
+    if not directed:
+        edges = [(min(pair), max(pair), own) for *pair, own in edges]
+    return nodes, sorted(edges, key=repr)
+
+
+@given(attributed_graphs())
+def test_networkx(graphs: list["Graph"]) -> None:
+    packed = PackedGraphs.from_networkx(graphs)
+    for before, after in zip(graphs, packed.to_networkx(), strict=True):
+        directed = before.is_directed()
+        assert described(after, directed=directed) == described(before, directed=directed)
+
+
+@pytest.mark.needs("igraph")
+@given(attributed_graphs())
+def test_igraph(graphs: list["Graph"]) -> None:
+    packed = PackedGraphs.from_networkx(graphs)
+    read = PackedGraphs.from_igraph(packed.to_igraph())
+    for before, after in zip(packed.to_networkx(), read.to_networkx(), strict=True):
+        assert described(before, directed=True) == described(after, directed=True)
+
+
+@given(attributed_graphs(names=False))
+def test_scipy(graphs: list["Graph"]) -> None:
+    packed = PackedGraphs.from_networkx(graphs)
+    for before, after in zip(graphs, packed.to_scipy(), strict=True):
+        expected = nx.to_scipy_sparse_array(
+            before, nodelist=range(len(before)), dtype=np.dtype(float)
+        )
+        assert np.array_equal(after.toarray(), expected.toarray())
+    read = PackedGraphs.from_scipy(packed.to_scipy())
+    assert torch.equal(read.node_pointers, packed.node_pointers)
+    for before, after in zip(packed.to_scipy(), read.to_scipy(), strict=True):
+        assert np.array_equal(before.toarray(), after.toarray())
+
+
+def test_tensors_without_names() -> None:
+    graphs = PackedGraphs(
+        name="graphs",
+        x=torch.tensor([[0.5, 1.0], [2.0, 3.0]]),
+        in_channels=2,
+        edge_index=torch.tensor([[0], [1]]),
+        node_pointers=torch.tensor([0, 2]),
+        edge_pointers=torch.tensor([0, 1]),
+        edge_attr=torch.tensor([[4.0]]),
+        graph_attr=torch.tensor([[5.0, 6.0]]),
+    )
+    [graph] = graphs.to_networkx()
+    assert graph.is_directed()
+    assert dict(graph.nodes(data=True)) == {0: {"x": [0.5, 1.0]}, 1: {"x": [2.0, 3.0]}}
+    assert list(graph.edges(data=True)) == [(0, 1, {"edge_attr": [4.0]})]
+    assert graph.graph == {"graph_attr": [5.0, 6.0]}
+
+
+def test_nodes_of_any_type_are_numbered_in_order() -> None:
+    graph: Graph = nx.Graph([("b", "a"), ("a", (1, 2))])
+    packed = PackedGraphs.from_networkx([graph])
+    assert packed.edge_index.tolist() == [[0, 1, 1, 2], [1, 0, 2, 1]]
+
+
+def test_entries_of_matrices() -> None:
+    matrix = sparse.coo_array(([1, 1, 0, 2], ([0, 0, 1, 2], [1, 1, 0, 2])), shape=(3, 3))
+    graphs = PackedGraphs.from_scipy([matrix])
+    assert graphs.edge_index.tolist() == [[0, 2], [1, 2]]
+    assert graphs.edge_weight is not None
+    assert graphs.edge_weight.tolist() == [2.0, 2.0]  # duplicates are added, zeros left out
+    ones = PackedGraphs.from_scipy([sparse.eye_array(2), sparse.csr_matrix(np.ones((1, 1)))])
+    assert ones.edge_weight is None
+    assert ones.node_pointers.tolist() == [0, 2, 3]
+
+
+@pytest.mark.parametrize(
+    ("method", "graphs", "message"),
+    [
+        ("from_networkx", nx.path_graph(2), "must be a list of graphs of networkx. Got a single G"),
+        ("from_networkx", "CCO", "Got a single str"),
+        ("from_networkx", 3, "must be a list of graphs of networkx. Got int"),
+        ("from_networkx", [], "at least one graph"),
+        ("from_networkx", [nx.path_graph(2), None], "Got NoneType as graph 1"),
+        ("from_scipy", [np.eye(2)], "must be a list of sparse matrices of SciPy. Got ndarray"),
+        ("from_scipy", [sparse.csr_array((2, 3))], r"Graph 0: .* must be square. .*\[2, 3\]"),
+        ("from_scipy", [sparse.csr_array(np.array([[np.nan]]))], "'weight' .* Got nan in graph 0"),
+        pytest.param(
+            "from_igraph",
+            [nx.path_graph(2)],
+            "must be a list of graphs of igraph. Got Graph as graph 0",
+            marks=pytest.mark.needs("igraph"),
+        ),
+    ],
+)
+def test_other_objects_are_refused(method: str, graphs: Any, message: str) -> None:
+    with pytest.raises(InvalidGraphError, match=message):
+        getattr(PackedGraphs, method)(graphs)
