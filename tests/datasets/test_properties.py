@@ -19,6 +19,7 @@ from clipgnn.datasets.properties import (
 )
 from clipgnn.errors import InvalidParameterError
 from clipgnn.graphs.packed import PackedGraphs
+from clipgnn.ops.refinement import refine_colors
 
 if TYPE_CHECKING:
     Graph = nx.Graph[Any]
@@ -179,6 +180,25 @@ def test_added_edges_are_spread_over_the_nodes(make: Callable[..., PackedGraphs]
     ends = [node for *_, added in pairs(make(0)) for edge in added for node in edge]
     counts = torch.tensor(ends).bincount(minlength=20).double()
     assert float(counts.max() / counts.mean()) < 1.5
+
+
+@pytest.mark.parametrize(
+    ("make", "share"),
+    [
+        (connectivity, 0.980),
+        (bipartiteness, 0.995),
+        (triangle_freeness, 0.834),
+        (matched_triangle_freeness, 0.734),
+        (circular_skip_links, 1 / 41),
+    ],
+)
+def test_neighborhoods_identify_most_nodes(make: Callable[..., PackedGraphs], share: float) -> None:
+    """Number of distinct colors of 1-WL, relative to the number of nodes; see results/README.md."""
+    graphs = make()
+    colors = refine_colors(torch.zeros_like(graphs.x), graphs.global_edge_index)
+    parts = colors.split(graphs.node_pointers.diff().tolist())
+    found = sum(own.unique().numel() for own in parts) / len(colors)
+    assert found == pytest.approx(share, abs=5e-4)
 
 
 def test_sizes_are_parameters() -> None:
