@@ -15,6 +15,8 @@ from clipgnn.datasets import hold_out as hold_out
 from clipgnn.datasets import load_dataset as load_dataset
 from clipgnn.datasets import load_tu as load_tu
 from clipgnn.datasets import stratified_folds as stratified_folds
+from clipgnn.estimators import CLIPClassifier as CLIPClassifier
+from clipgnn.estimators import CLIPRegressor as CLIPRegressor
 from clipgnn.graphs import PackedGraphs as PackedGraphs
 from clipgnn.nn import CLIP as CLIP
 from clipgnn.nn import load as load

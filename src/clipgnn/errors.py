@@ -46,6 +46,10 @@ class UnsupportedTransformError(ClipGNNError, NotImplementedError):
     """Torch transform, such as `torch.func.vmap`, that a model does not support."""
 
 
+class DivergedError(ClipGNNError, ArithmeticError):
+    """A training whose loss or score is no longer finite."""
+
+
 class ModelFileError(ClipGNNError, ValueError):
     """File that is damaged or is not a model saved by clipgnn."""
 

@@ -65,6 +65,41 @@ class InMemoryColorings:
         return self.colorings[:size]
 
 
+@dataclass(frozen=True)
+class WrappedColorings:
+    """Colorings in which a color is reduced modulo the number of colors of a network.
+
+    Attributes:
+        stream: the colorings.
+        num_colors: number of colors of the network.
+    """
+
+    stream: ColoringStream
+    num_colors: int
+
+    @property
+    def counts(self) -> Tensor:
+        """`[graphs]`: number of colorings of each graph."""
+        return self.stream.counts
+
+    @property
+    def max_count(self) -> int:
+        """Largest number of colorings of a graph."""
+        return self.stream.max_count
+
+    def all(self) -> Colorings:
+        """All colorings."""
+        return self.stream.all() % self.num_colors
+
+    def part(self, graphs: Tensor, start: int, stop: int) -> Colorings:
+        """Colorings start..stop-1 of the nodes of these graphs."""
+        return self.stream.part(graphs, start, stop) % self.num_colors
+
+    def sample(self, size: int, generator: torch.Generator | None) -> Colorings:
+        """At most `size` random colorings of every graph."""
+        return self.stream.sample(size, generator) % self.num_colors
+
+
 class AllColorings:
     """Every coloring of every graph, computed from its number on demand.
 

@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import torch
@@ -11,12 +11,10 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from clipgnn.errors import InvalidGraphError, shown
-from clipgnn.graphs.columns import Column, GraphColumns, Part
+from clipgnn.graphs.columns import Column, GraphColumns, Kind, Part
 
 Value = str | int | float | bool | None
 """A category; None for rows without the attribute."""
-
-Kind = Literal["category", "number"]
 
 MAX_CATEGORIES = 64
 """Largest number of distinct integers that are categories unless `kinds` says otherwise."""

@@ -16,6 +16,9 @@ from clipgnn.errors import InvalidGraphError, shown
 Column = Sequence[Any] | NDArray[Any]
 """A value for each row; None where it is missing. An array can have several numbers in a row."""
 
+Kind = Literal["category", "number"]
+"""How an attribute is encoded."""
+
 Part = Literal["nodes", "edges", "graphs"]
 """What a row of a column belongs to."""
 
@@ -35,6 +38,7 @@ class GraphColumns:
         nodes: attributes of nodes by name.
         edges: attributes of edges by name.
         graphs: attributes of graphs by name.
+        kinds: "category" or "number" by attribute, where the format decides it.
     """
 
     num_nodes: NDArray[np.int64]
@@ -43,6 +47,7 @@ class GraphColumns:
     nodes: Mapping[str, Column]
     edges: Mapping[str, Column]
     graphs: Mapping[str, Column]
+    kinds: Mapping[str, Kind] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.num_nodes)

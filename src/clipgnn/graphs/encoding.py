@@ -14,12 +14,11 @@ from clipgnn.errors import InvalidParameterError, shown, suggestion
 from clipgnn.graphs.attributes import (
     Attribute,
     Categories,
-    Kind,
     Numbers,
     are_numbers,
     attribute_of,
 )
-from clipgnn.graphs.columns import WEIGHT, Column, GraphColumns, Part
+from clipgnn.graphs.columns import WEIGHT, Column, GraphColumns, Kind, Part
 from clipgnn.ops.pointers import pointers_from_counts
 
 
@@ -75,11 +74,12 @@ class AttributeEncoding:
             InvalidGraphError: if an attribute is neither.
             InvalidParameterError: if there is no such attribute.
         """
-        kinds = dict(kinds or {})
+        given = dict(kinds or {})
         nodes = _chosen(columns.nodes, node_attributes, "node_attributes")
         edges = _chosen(columns.edges, edge_attributes, "edge_attributes")
         graphs = _chosen(columns.graphs, graph_attributes, "graph_attributes")
-        _check_kinds(kinds, {*nodes, *edges, *graphs})
+        _check_kinds(given, {*nodes, *edges, *graphs})
+        kinds = {**columns.kinds, **given}
         weighted = WEIGHT in edges and kinds.get(WEIGHT) is None and are_numbers(edges[WEIGHT])
         if weighted:
             del edges[WEIGHT]

@@ -4,6 +4,7 @@ from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 from torch.nn import functional
@@ -15,7 +16,7 @@ from clipgnn.graphs.conversions import GraphConversions
 from clipgnn.graphs.encoding import AttributeEncoding
 from clipgnn.graphs.exact import ExactBatch, ExactEdges, rows_of
 from clipgnn.graphs.fingerprint import fingerprint
-from clipgnn.graphs.indices import check_range
+from clipgnn.graphs.indices import as_graph_indices, check_range
 from clipgnn.graphs.packed_checks import check_packed
 from clipgnn.ops.pointers import expand_segments, pointers_from_counts, pointers_from_index
 
@@ -66,6 +67,36 @@ class PackedGraphs(GraphConversions):
 
     def __len__(self) -> int:
         return self.node_pointers.numel() - 1
+
+    @property
+    def shape(self) -> tuple[int]:
+        """`(graphs,)`, which scikit-learn reads to select graphs."""
+        return (len(self),)
+
+    def __getitem__(self, chosen: Any) -> "PackedGraphs":
+        """Select graphs as a new data set.
+
+        Args:
+            chosen: a graph, a slice, indices or a boolean mask, as for an array.
+
+        Raises:
+            IndexError: if there is no such graph.
+            InvalidParameterError: if it is neither of these, or selects no graph.
+        """
+        if isinstance(chosen, tuple) and len(chosen) == 2 and chosen[1] is Ellipsis:
+            chosen = chosen[0]  # scikit-learn selects rows of arrays with any number of axes
+        if isinstance(chosen, slice):
+            chosen = range(*chosen.indices(len(self)))
+        elif isinstance(chosen, int | np.integer) and not isinstance(chosen, bool):
+            if not -len(self) <= int(chosen) < len(self):
+                raise IndexError(f"There is no graph {int(chosen)} of {len(self)}.")
+            chosen = [int(chosen) % len(self)]
+        indices, mask_length = as_graph_indices("The index", chosen)
+        if mask_length not in (None, len(self)):
+            raise InvalidParameterError(
+                f"A mask must have an entry for each of the {len(self)} graphs. Got {mask_length}."
+            )
+        return self.subset(indices.to(self.device))
 
     def __repr__(self) -> str:
         return (

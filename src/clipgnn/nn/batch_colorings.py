@@ -1,5 +1,6 @@
 """Colorings of a user's batch for all members: those that are given, and those of a scheme."""
 
+import warnings
 from collections.abc import Callable
 
 import torch
@@ -7,7 +8,7 @@ from torch import Tensor
 
 from clipgnn.coloring.groups import Partition
 from clipgnn.coloring.schemes import Scheme
-from clipgnn.coloring.stream import ColoringStream, InMemoryColorings
+from clipgnn.coloring.stream import ColoringStream, InMemoryColorings, WrappedColorings
 from clipgnn.graphs.exact import ExactBatch
 from clipgnn.nn.checks import check_colorings
 
@@ -40,6 +41,7 @@ def drawn_colorings(
     generator: torch.Generator | None,
     check_num_colors: Callable[[int], None],
     keys: Tensor | None = None,
+    wrap_at: int | None = None,
 ) -> ColoringStream:
     """Colorings of a scheme.
 
@@ -50,9 +52,19 @@ def drawn_colorings(
         generator: source of random colorings.
         check_num_colors: raises an error if the network has fewer colors than the batch needs.
         keys: random bits of each graph, instead of the generator; see `Partition`.
+        wrap_at: number of colors of the network, modulo which colors are reduced, with a warning,
+            instead of the check; None not to reduce them.
     """
     groups = scheme.groups(graphs.x, graphs.edge_index, graphs.graph_of_node)
     partition = Partition.of(groups, graphs.graph_of_node, graphs.num_graphs, keys)
     stream = scheme.stream(partition, k, generator)
-    check_num_colors(int(partition.sizes.max()))
-    return stream
+    needed = int(partition.sizes.max())
+    if wrap_at is None or needed <= wrap_at:
+        check_num_colors(needed)
+        return stream
+    warnings.warn(
+        f"A graph has {needed} nodes with identical attributes, but the network has {wrap_at} "
+        f"colors. Some of these nodes get the same color. Train with num_colors={needed}.",
+        stacklevel=2,
+    )
+    return WrappedColorings(stream, wrap_at)

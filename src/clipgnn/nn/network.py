@@ -216,7 +216,14 @@ class Network(nn.Module, ABC):
         return self._without_member_axis(self._outputs(graphs, stream, generator))
 
     @torch.no_grad()
-    def predict(self, graphs: PackedGraphs, *, seed: int = 0, batch_size: int = 256) -> Tensor:
+    def predict(
+        self,
+        graphs: PackedGraphs,
+        *,
+        seed: int = 0,
+        batch_size: int = 256,
+        wrap_colors: bool = False,
+    ) -> Tensor:
         """Compute outputs for all graphs of a data set, in evaluation mode without gradients.
 
         Random colorings of a graph are hashed from its content and the seed. Its outputs are the
@@ -226,12 +233,16 @@ class Network(nn.Module, ABC):
             graphs: the data set; targets are not needed.
             seed: seed of random colorings.
             batch_size: number of graphs that are computed at the same time.
+            wrap_colors: what to do if a graph has more nodes with identical attributes than the
+                network has colors: reduce colors modulo their number, with a warning. Some of these
+                nodes then have the same color. By default it is an error.
 
         Returns:
             `[graphs, out_channels]`, or `[members, graphs, out_channels]` with several members.
 
         Raises:
             InvalidGraphError: if the network cannot read the graphs.
+            InvalidColoringError: if the network has too few colors.
             InvalidParameterError: if `seed` or `batch_size` is not a valid number.
         """
         if isinstance(batch_size, bool) or not isinstance(batch_size, int) or batch_size < 1:
@@ -248,12 +259,15 @@ class Network(nn.Module, ABC):
         self.eval()
         try:
             parts = torch.arange(len(graphs), device=weight.device).split(batch_size)
-            outputs = torch.cat([self._predict(graphs, part, keys) for part in parts], dim=1)
+            of_parts = [self._predict(graphs, part, keys, wrap=wrap_colors) for part in parts]
+            outputs = torch.cat(of_parts, dim=1)
         finally:
             self.train(was_training)
         return self._without_member_axis(outputs)
 
-    def _predict(self, graphs: PackedGraphs, chosen: Tensor, keys: Tensor) -> GraphFeatures:
+    def _predict(
+        self, graphs: PackedGraphs, chosen: Tensor, keys: Tensor, *, wrap: bool
+    ) -> GraphFeatures:
         # Layers need at least one node, so a graph with nodes is added to each part.
         with_nodes = graphs.graph_of_node[:1]
         chosen = torch.cat([with_nodes, chosen])
@@ -264,7 +278,7 @@ class Network(nn.Module, ABC):
         members = torch.arange(self.config.num_members, device=keys.device)
         # [members * graphs]; the bits of the first member do not change with the others.
         of_members = (keys[chosen] ^ mix(members)[:, None]).flatten()
-        stream = self._colorings(batch, stored, k, self.scheme, None, of_members)
+        stream = self._colorings(batch, stored, k, self.scheme, None, of_members, wrap=wrap)
         return self._outputs(batch, stream, None)[:, 1:]
 
     def reset_parameters(self, generators: Generators = None) -> None:
@@ -354,6 +368,8 @@ class Network(nn.Module, ABC):
         scheme: Scheme,
         generator: torch.Generator | None,
         keys: Tensor | None = None,
+        *,
+        wrap: bool = False,
     ) -> ColoringStream | None:
         """Colorings of a batch: given by the user, or of the scheme; None for no colors."""
         if given is not None:
@@ -365,7 +381,9 @@ class Network(nn.Module, ABC):
         # Drawing depends on values and is not compiled.
         compiling = torch.compiler.is_compiling()
         draw = torch.compiler.disable(drawn_colorings) if compiling else drawn_colorings
-        return draw(graphs, k, scheme, generator, self.check_num_colors, keys)
+        largest = self.largest_color()
+        wrap_at = largest + 1 if wrap and largest is not None else None
+        return draw(graphs, k, scheme, generator, self.check_num_colors, keys, wrap_at)
 
     def check_num_colors(self, num_colors: int) -> None:
         """Check that the network has at least `num_colors` colors.

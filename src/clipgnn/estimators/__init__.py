@@ -1,0 +1,6 @@
+"""Estimators of scikit-learn: from lists of graphs to predictions."""
+
+from clipgnn.estimators.classifier import CLIPClassifier
+from clipgnn.estimators.regressor import CLIPRegressor
+
+__all__ = ["CLIPClassifier", "CLIPRegressor"]

@@ -1,0 +1,194 @@
+"""What the estimators have in common: reading of graphs, training, outputs for new graphs."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import torch
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+from torch import Tensor
+
+from clipgnn.coloring.schemes import Scheme
+from clipgnn.datasets.folds import hold_out
+from clipgnn.errors import DivergedError, InvalidParameterError, shown
+from clipgnn.estimators.progress import TrainingProgress
+from clipgnn.graphs import formats
+from clipgnn.graphs.columns import Kind
+from clipgnn.graphs.encoding import AttributeEncoding
+from clipgnn.graphs.packed import PackedGraphs
+from clipgnn.nn.network import Network
+from clipgnn.parameters import Recipe
+from clipgnn.training import ModelSpec, Split, TrainedModel, train
+
+Graphs = PackedGraphs | Iterable[Any]
+"""A data set, or a list of graphs of one of the supported libraries."""
+
+SEEDS = 2**31
+"""Number of seeds that are drawn from `random_state`."""
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class GraphEstimator(BaseEstimator):  # type: ignore[misc]
+    """Parameters and training of all estimators."""
+
+    num_colorings: int = 16
+    num_layers: int = 3
+    hidden_channels: int = 64
+    dropout: float = 0.0
+    coloring: str | Scheme = "random"
+    epochs: int = 100
+    batch_size: int = 32
+    learning_rate: float = 1e-3
+    halve_every: int = 50
+    validation_fraction: float | None = None
+    patience: int | None = None
+    n_ensemble: int = 1
+    n_draws: int = 1
+    node_attributes: Sequence[str] | None = None
+    edge_attributes: Sequence[str] | None = None
+    graph_attributes: Sequence[str] = ()
+    kinds: Mapping[str, Kind] | None = None
+    device: str = "auto"
+    random_state: int | np.random.RandomState | None = None
+    warm_start: bool = False
+    verbose: bool = False
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False
+        tags.no_validation = True
+        tags.non_deterministic = self.random_state is None
+        return tags
+
+    def _read_training(self, X: Graphs) -> PackedGraphs:
+        """Read the training graphs, and keep how their attributes are encoded."""
+        if isinstance(X, PackedGraphs):
+            self.encoding_ = X.encoding
+            return X
+        columns = formats.read(X)
+        if not self._continues():
+            self.encoding_ = AttributeEncoding.of(
+                columns,
+                node_attributes=self.node_attributes,
+                edge_attributes=self.edge_attributes,
+                graph_attributes=self.graph_attributes,
+                kinds=self.kinds,
+            )
+        return PackedGraphs.from_columns(columns, encoding=self.encoding_)
+
+    def _read(self, X: Graphs) -> PackedGraphs:
+        """Read graphs with the encoding of the training graphs."""
+        check_is_fitted(self, "models_")
+        if isinstance(X, PackedGraphs):
+            return X
+        return PackedGraphs.from_columns(formats.read(X), encoding=self.encoding_)
+
+    def _continues(self) -> bool:
+        return self.warm_start and hasattr(self, "models_")
+
+    def _train(self, graphs: PackedGraphs, recipe: Recipe) -> None:
+        """Train the members on graphs with targets."""
+        for name in ("n_ensemble", "n_draws"):
+            _check_count(name, getattr(self, name))
+        random = check_random_state(self.random_state)
+        seeds = random.randint(SEEDS, size=2 * self.n_ensemble + 1).tolist()
+        of_members, of_splits = seeds[: self.n_ensemble], seeds[self.n_ensemble : -1]
+        splits = [self._split(graphs, seed) for seed in of_splits]
+        with TrainingProgress(recipe, self.n_ensemble, shown=self.verbose) as progress:
+            trained = self._trained(graphs, recipe, splits, of_members, progress)
+        diverged = [own.history.diverged for own in trained if own.history.diverged is not None]
+        if diverged:
+            raise DivergedError(
+                f"The loss must stay finite. {diverged[0].capitalize()} of the training. Use a "
+                "smaller learning_rate, or attributes of a smaller scale."
+            )
+        self.models_: list[Network] = [own.model.cpu() for own in trained]
+        self.history_ = [own.history for own in trained]
+        self.draw_seed_: int = seeds[-1]
+
+    def _trained(
+        self,
+        graphs: PackedGraphs,
+        recipe: Recipe,
+        splits: Sequence[Split],
+        seeds: Sequence[int],
+        progress: TrainingProgress,
+    ) -> list[TrainedModel]:
+        device = _device_named(self.device)
+        if not self._continues():
+            spec = ModelSpec(
+                "clip",
+                {
+                    "num_colorings": self.num_colorings,
+                    "num_layers": self.num_layers,
+                    "hidden_channels": self.hidden_channels,
+                    "dropout": self.dropout,
+                    "coloring": self.coloring,
+                },
+            )
+            return list(train(graphs, spec, recipe, splits, seeds, device, callback=progress))
+        if len(self.models_) != self.n_ensemble:
+            raise InvalidParameterError(
+                f"n_ensemble must be {len(self.models_)}, as in the first call of fit, if "
+                f"warm_start is true. Got {shown(self.n_ensemble)}."
+            )
+        return [
+            own
+            for model, split, seed in zip(self.models_, splits, seeds, strict=True)
+            for own in train(graphs, model, recipe, [split], [seed], device, callback=progress)
+        ]
+
+    def _split(self, graphs: PackedGraphs, seed: int) -> Split:
+        everything = torch.arange(len(graphs))
+        if self.validation_fraction is None:
+            return Split(everything)
+        training, validation = hold_out(everything, graphs.targets, self.validation_fraction, seed)
+        return Split(training, validation=validation)
+
+    def _recipe(self, **task: Any) -> Recipe:
+        return Recipe(
+            epochs=self.epochs,
+            batch_size=self.batch_size,
+            learning_rate=self.learning_rate,
+            halve_every=self.halve_every,
+            patience=self.patience,
+            **task,
+        )
+
+    def _outputs(self, X: Graphs) -> Tensor:
+        """Outputs of each member and draw of colorings, `[members * draws, graphs, channels]`."""
+        graphs = replace(self._read(X), y=None)
+        return torch.stack(
+            [
+                model.predict(graphs, seed=(self.draw_seed_ + draw) % SEEDS, wrap_colors=True)
+                for model in self.models_
+                for draw in range(self.n_draws)
+            ]
+        )
+
+
+def with_targets(graphs: PackedGraphs, y: Tensor) -> PackedGraphs:
+    """Return graphs with targets.
+
+    Raises:
+        InvalidParameterError: if there is not one row of targets for each graph.
+    """
+    if len(y) != len(graphs):
+        raise InvalidParameterError(
+            f"y must have a row for each of the {len(graphs)} graphs. Got {len(y)}."
+        )
+    return replace(graphs, y=y)
+
+
+def _check_count(name: str, value: object) -> None:
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
+        raise InvalidParameterError(f"{name} must be an integer of at least 1. Got {shown(value)}.")
+
+
+def _device_named(device: str) -> str:
+    if device == "auto":
+        return "cuda" if torch.cuda.is_available() else "cpu"
+    return device

@@ -1,0 +1,117 @@
+"""CLIP as a classifier of scikit-learn."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from sklearn.base import ClassifierMixin
+
+from clipgnn.errors import InvalidParameterError, shown
+from clipgnn.estimators.base import GraphEstimator, Graphs, with_targets
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class CLIPClassifier(ClassifierMixin, GraphEstimator):  # type: ignore[misc]
+    """Classification of graphs with CLIP.
+
+    Args:
+        class_weight: factors of the classes in the loss: a dictionary by class, "balanced" for
+            factors inversely proportional to the frequencies, or None.
+        num_colorings: number k of random colorings of a graph; 0 for no colors.
+        num_layers: number of local iterations.
+        hidden_channels: channels of the hidden layers.
+        dropout: dropout probability before the last linear map.
+        coloring: coloring scheme, such as "all" for all colorings.
+        epochs: passes over the training graphs.
+        batch_size: graphs in a step.
+        learning_rate: learning rate of Adam in the first epoch.
+        halve_every: epochs after which the learning rate is halved.
+        validation_fraction: share of the graphs that is held out as validation graphs; None for
+            none.
+        patience: epochs without a better validation score (or training loss, if there are no
+            validation graphs) after which training stops; the weights of the best epoch are kept.
+            None to train for all epochs.
+        n_ensemble: number of networks, whose probabilities are averaged.
+        n_draws: number of draws of random colorings over which predictions are averaged.
+        node_attributes: attributes of nodes to use; None for all.
+        edge_attributes: attributes of edges to use; None for all. Numbers with the name "weight"
+            are factors in sums over neighbors.
+        graph_attributes: attributes of graphs to use.
+        kinds: "category" or "number" by attribute; by default strings, booleans and few integers
+            are categories.
+        device: "cpu", "cuda", or "auto" for a GPU if there is one.
+        random_state: seed of weights, batches, colorings and validation graphs.
+        warm_start: whether another call of `fit` continues the training.
+        verbose: whether to show the progress of training.
+
+    Attributes:
+        classes_: the classes, sorted.
+        models_: the trained networks.
+        history_: losses and scores of each epoch, for each network.
+        encoding_: how named attributes are encoded; None for graphs that were given as tensors.
+
+    Example:
+        >>> import networkx
+        >>> graphs = [networkx.cycle_graph(6), networkx.path_graph(6)] * 10
+        >>> model = CLIPClassifier(epochs=50, num_colorings=2, random_state=0)
+        >>> model.fit(graphs, ["ring", "chain"] * 10).predict(graphs[:2]).tolist()
+        ['ring', 'chain']
+    """
+
+    class_weight: Mapping[Any, float] | str | None = None
+
+    def fit(self, X: Graphs, y: Sequence[Any] | NDArray[Any]) -> "CLIPClassifier":
+        """Train on graphs and their classes, of any type.
+
+        Raises:
+            InvalidGraphError: if the graphs cannot be read.
+            InvalidParameterError: if a parameter has an invalid value, or there is only one class.
+            DivergedError: if the loss becomes infinite.
+        """
+        graphs = self._read_training(X)
+        classes, numbers = np.unique(np.asarray(y), return_inverse=True)
+        if len(classes) < 2:
+            raise InvalidParameterError(
+                f"y must have at least two classes. Got {shown(classes.tolist())}."
+            )
+        if self._continues() and classes.tolist() != self.classes_.tolist():
+            raise InvalidParameterError(
+                "y must have the classes of the first call of fit if warm_start is true. Got "
+                f"{shown(classes.tolist())}, but {shown(self.classes_.tolist())} before."
+            )
+        recipe = self._recipe(class_weights=self._class_weights(classes))
+        self._train(with_targets(graphs, torch.from_numpy(numbers.reshape(-1))), recipe)
+        self.classes_: NDArray[Any] = classes
+        return self
+
+    def predict_proba(self, X: Graphs) -> NDArray[np.float64]:
+        """Probabilities of the classes, `[graphs, classes]`: means over networks and draws."""
+        return np.asarray(self._probabilities(X).mean(axis=0))
+
+    def predict(self, X: Graphs) -> NDArray[Any]:
+        """The most probable class of each graph."""
+        probabilities = self.predict_proba(X)
+        return np.asarray(self.classes_[probabilities.argmax(axis=1)])
+
+    def predict_spread(self, X: Graphs) -> NDArray[np.float64]:
+        """Standard deviation of the probabilities over networks and draws, `[graphs, classes]`.
+
+        It is 0 with one network and one draw.
+        """
+        return np.asarray(self._probabilities(X).std(axis=0))
+
+    def _probabilities(self, X: Graphs) -> NDArray[np.float64]:
+        return np.asarray(self._outputs(X).double().softmax(-1).numpy())
+
+    def _class_weights(self, classes: NDArray[Any]) -> str | tuple[float, ...] | None:
+        if not isinstance(self.class_weight, Mapping):
+            return self.class_weight
+        unknown = [own for own in self.class_weight if own not in classes.tolist()]
+        if unknown:
+            raise InvalidParameterError(
+                f"class_weight must have classes of y. Got {shown(unknown[0])}."
+            )
+        return tuple(float(self.class_weight.get(own, 1.0)) for own in classes.tolist())

@@ -1,0 +1,71 @@
+"""Progress of a training: a bar on a terminal, otherwise lines."""
+
+import time
+from types import TracebackType
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from clipgnn.parameters import Recipe
+from clipgnn.training import Epoch
+
+LINE_SECONDS = 10.0
+"""Minimum number of seconds between two lines where there is no terminal."""
+
+
+class TrainingProgress:
+    """A callback of `train` that shows loss, validation score and time left.
+
+    Args:
+        recipe: the training recipe.
+        num_members: number of networks that are trained.
+        shown: whether to show anything.
+        console: where to show it; by default the standard error.
+    """
+
+    def __init__(
+        self, recipe: Recipe, num_members: int, *, shown: bool, console: Console | None = None
+    ) -> None:
+        self._shown = shown
+        self._metric = recipe.score
+        self._epochs, self._members = recipe.epochs, num_members
+        self._console = console or Console(stderr=True)
+        self._printed = time.monotonic()
+        self._bars = Progress(
+            TextColumn("{task.description}", markup=False),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("epochs"),
+            TimeRemainingColumn(),
+            console=self._console,
+            disable=not shown or not self._console.is_terminal,
+        )
+        self._task = self._bars.add_task("training", total=recipe.epochs * num_members)
+        self._done: dict[int, int] = {}
+
+    def __enter__(self) -> "TrainingProgress":
+        self._bars.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._bars.stop()
+
+    def __call__(self, epoch: Epoch) -> None:
+        """Show an epoch."""
+        if not self._shown:
+            return  # reading numbers would wait for a GPU
+        self._done.update(dict.fromkeys(epoch.members, epoch.number))
+        text = f"loss {float(epoch.train_loss.mean()):.4f}"
+        if epoch.validation_score is not None:
+            text += f", validation {self._metric} {float(epoch.validation_score.mean()):.4f}"
+        self._bars.update(self._task, description=text, completed=sum(self._done.values()))
+        now = time.monotonic()
+        ended = epoch.number == self._epochs
+        if not self._console.is_terminal and (ended or now - self._printed >= LINE_SECONDS):
+            self._printed = now
+            self._console.print(f"epoch {epoch.number} of {self._epochs}: {text}", soft_wrap=True)

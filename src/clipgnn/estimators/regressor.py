@@ -1,0 +1,101 @@
+"""CLIP as a regressor of scikit-learn."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from sklearn.base import RegressorMixin
+
+from clipgnn.errors import InvalidParameterError, shown
+from clipgnn.estimators.base import GraphEstimator, Graphs, with_targets
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class CLIPRegressor(RegressorMixin, GraphEstimator):  # type: ignore[misc]
+    """Regression of one or several targets of graphs with CLIP.
+
+    Targets are standardized for the training. NaN stands for a missing target, which the loss
+    ignores.
+
+    Args:
+        loss: "squared-error" or "absolute-error".
+
+    All other parameters are those of `CLIPClassifier`, except `class_weight`.
+
+    Attributes:
+        models_: the trained networks.
+        history_: losses and scores of each epoch, of standardized targets, for each network.
+        encoding_: how named attributes are encoded; None for graphs that were given as tensors.
+        target_mean_, target_scale_: mean and standard deviation of each target in training.
+
+    Example:
+        >>> import networkx
+        >>> graphs = [networkx.path_graph(size) for size in range(2, 12)] * 4
+        >>> model = CLIPRegressor(epochs=60, num_colorings=0, learning_rate=0.01, random_state=0)
+        >>> _ = model.fit(graphs, [float(len(graph)) for graph in graphs])
+        >>> bool(abs(model.predict([networkx.path_graph(8)])[0] - 8) < 1)
+        True
+    """
+
+    loss: str = "squared-error"
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
+
+    def fit(self, X: Graphs, y: Sequence[Any] | NDArray[Any]) -> "CLIPRegressor":
+        """Train on graphs and their targets, `[graphs]` or `[graphs, targets]`.
+
+        Raises:
+            InvalidGraphError: if the graphs cannot be read.
+            InvalidParameterError: if a parameter has an invalid value, or a target is not a number.
+            DivergedError: if the loss becomes infinite.
+        """
+        graphs = self._read_training(X)
+        targets = _as_targets(y)
+        mean, scale = np.nanmean(targets, axis=0), np.nanstd(targets, axis=0)
+        scale = np.where(scale > 0, scale, 1.0)
+        standardized = torch.from_numpy((targets - mean) / scale).to(torch.get_default_dtype())
+        self._train(with_targets(graphs, standardized), self._recipe(loss=self.loss))
+        self.target_mean_, self.target_scale_ = mean, scale
+        return self
+
+    def predict(self, X: Graphs) -> NDArray[np.float64]:
+        """Predict targets, `[graphs]` or `[graphs, targets]`: means over networks and draws."""
+        return np.asarray(self._predictions(X).mean(axis=0))
+
+    def predict_spread(self, X: Graphs) -> NDArray[np.float64]:
+        """Standard deviation of the predictions over networks and draws, in the shape of `predict`.
+
+        It is 0 with one network and one draw.
+        """
+        return np.asarray(self._predictions(X).std(axis=0))
+
+    def _predictions(self, X: Graphs) -> NDArray[np.float64]:
+        outputs = self._outputs(X).double().numpy()
+        if self.target_mean_.ndim == 0:
+            outputs = outputs[:, :, 0]
+        return np.asarray(outputs * self.target_scale_ + self.target_mean_)
+
+
+def _as_targets(y: object) -> NDArray[np.float64]:
+    try:
+        targets = np.asarray(y, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InvalidParameterError(
+            "y must be numbers, [graphs] or [graphs, targets], NaN where a target is missing. Got "
+            f"{shown(y)}."
+        ) from error
+    if targets.ndim not in (1, 2) or targets.size == 0 or np.isinf(targets).any():
+        raise InvalidParameterError(
+            "y must be finite numbers, [graphs] or [graphs, targets], NaN where a target is "
+            f"missing. Got the shape {list(targets.shape)}"
+            f"{' with infinite numbers' if np.isinf(targets).any() else ''}."
+        )
+    if np.isnan(targets).all(axis=0).any():
+        raise InvalidParameterError("Every target must be known for some graph. Got one without.")
+    return targets

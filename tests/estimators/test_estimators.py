@@ -1,0 +1,266 @@
+"""Estimators: fit, predict, and use inside scikit-learn."""
+
+import io
+import pickle
+from typing import Any
+
+import networkx as nx
+import numpy as np
+import pytest
+import torch
+from rich.console import Console
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
+from tests.estimators.examples import FAST, rings_and_chains
+from torch_geometric.utils import from_networkx
+
+from clipgnn import CLIPClassifier, CLIPRegressor, PackedGraphs
+from clipgnn.errors import DivergedError, InvalidGraphError, InvalidParameterError
+from clipgnn.estimators.progress import TrainingProgress
+from clipgnn.training import Epoch, Recipe
+
+GRAPHS, CLASSES = rings_and_chains()
+SIZES = [float(len(graph)) for graph in GRAPHS]
+
+
+def test_classes_are_learned_and_named() -> None:
+    model = CLIPClassifier(**FAST).fit(GRAPHS, CLASSES)
+    assert model.classes_.tolist() == ["chain", "ring"]
+    assert model.score(GRAPHS, CLASSES) == 1.0
+    assert model.predict(GRAPHS[:3]).tolist() == CLASSES[:3]
+    probabilities = model.predict_proba(GRAPHS)
+    assert probabilities.shape == (len(GRAPHS), 2)
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1)
+    assert len(model.history_) == 1
+    assert len(model.history_[0].train_loss) == FAST["epochs"]
+
+
+@pytest.mark.parametrize(
+    "labels", [[True, False], [3, -1], [2.5, 0.5], [np.str_("x"), np.str_("y")]]
+)
+def test_labels_of_any_type(labels: list[Any]) -> None:
+    y = [labels[own == "ring"] for own in CLASSES]
+    model = CLIPClassifier(**FAST).fit(GRAPHS, y)
+    assert model.predict(GRAPHS).tolist() == y
+
+
+@pytest.mark.parametrize(
+    "convert",
+    [
+        PackedGraphs.from_networkx,
+        lambda graphs: [nx.to_scipy_sparse_array(graph) for graph in graphs],
+        lambda graphs: [sparse.csr_matrix(nx.to_numpy_array(graph)) for graph in graphs],
+        lambda graphs: [from_networkx(nx.Graph(graph.edges)) for graph in graphs],
+        pytest.param(
+            lambda graphs: PackedGraphs.from_networkx(graphs).to_igraph(),
+            marks=pytest.mark.needs("igraph"),
+        ),
+        np.array,
+    ],
+    ids=["PackedGraphs", "sparse arrays", "sparse matrices", "PyG", "igraph", "array of objects"],
+)
+def test_graphs_of_every_library(convert: Any) -> None:
+    if convert is np.array:
+        graphs = np.empty(len(GRAPHS), dtype=object)
+        graphs[:] = GRAPHS
+    else:
+        graphs = convert(GRAPHS)
+    model = CLIPClassifier(**FAST).fit(graphs, CLASSES)
+    assert model.score(graphs, CLASSES) == 1.0
+
+
+def test_numbers_are_learned_on_their_own_scale() -> None:
+    y = np.array([1000 + 10 * size for size in SIZES])
+    model = CLIPRegressor(**{**FAST, "epochs": 60, "num_colorings": 0}).fit(GRAPHS, y)
+    predicted = model.predict(GRAPHS)
+    assert predicted.shape == y.shape
+    assert np.abs(predicted - y).max() < 10
+    assert model.score(GRAPHS, y) > 0.9
+
+
+def test_several_targets_one_of_which_is_sometimes_missing() -> None:
+    y = np.stack([SIZES, -np.array(SIZES)], axis=1)
+    known = y.copy()
+    y[::5, 1] = np.nan
+    model = CLIPRegressor(**{**FAST, "epochs": 60, "num_colorings": 0}).fit(GRAPHS, y)
+    assert model.predict(GRAPHS).shape == y.shape
+    assert np.abs(model.predict(GRAPHS) - known).max() < 1.5
+    assert model.predict_spread(GRAPHS).shape == y.shape
+
+
+def test_one_target_as_a_column_stays_a_column() -> None:
+    model = CLIPRegressor(**{**FAST, "epochs": 2}).fit(GRAPHS, np.array(SIZES)[:, None])
+    assert model.predict(GRAPHS).shape == (len(GRAPHS), 1)
+
+
+def test_cross_validation_and_grid_search_in_two_processes() -> None:
+    scores = cross_val_score(CLIPClassifier(**FAST), GRAPHS, CLASSES, cv=2, n_jobs=2)
+    assert scores.min() > 0.7
+    packed = PackedGraphs.from_networkx(GRAPHS)
+    search = GridSearchCV(CLIPClassifier(**FAST), {"num_colorings": [0, 2]}, cv=2)
+    search.fit(packed, CLASSES)
+    assert search.best_score_ > 0.7
+
+
+def test_pipeline_and_calibration() -> None:
+    def simplified(graphs: list[Any]) -> list[Any]:
+        return [nx.Graph(graph) for graph in graphs]
+
+    model = make_pipeline(FunctionTransformer(simplified), CLIPClassifier(**FAST))
+    assert model.fit(GRAPHS, CLASSES).score(GRAPHS, CLASSES) == 1.0
+    calibrated = CalibratedClassifierCV(CLIPClassifier(**FAST), cv=2).fit(GRAPHS, CLASSES)
+    assert calibrated.score(GRAPHS, CLASSES) == 1.0
+
+
+def test_clones_and_pickles_in_memory() -> None:
+    model = CLIPClassifier(**FAST, class_weight={"ring": 2.0})
+    copy = clone(model)
+    assert copy.get_params() == model.get_params()
+    assert "epochs=40" in repr(model)
+    model.fit(GRAPHS, CLASSES)
+    with pytest.raises(NotFittedError):
+        copy.predict(GRAPHS)
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(again.predict_proba(GRAPHS), model.predict_proba(GRAPHS))
+
+
+def test_the_same_random_state_gives_the_same_answer() -> None:
+    one = CLIPClassifier(**FAST, n_draws=3).fit(GRAPHS, CLASSES)
+    other = CLIPClassifier(**FAST, n_draws=3).fit(GRAPHS, CLASSES)
+    expected = one.predict_proba(GRAPHS)
+    np.testing.assert_array_equal(other.predict_proba(GRAPHS), expected)
+    order = np.random.default_rng(0).permutation(len(GRAPHS))
+    shuffled = one.predict_proba([GRAPHS[index] for index in order])
+    np.testing.assert_allclose(shuffled, expected[order], atol=1e-6)
+    np.testing.assert_allclose(one.predict_proba(GRAPHS[:1]), expected[:1], atol=1e-6)
+
+
+def test_spread_over_draws_and_networks() -> None:
+    alone = CLIPClassifier(**FAST).fit(GRAPHS, CLASSES)
+    assert not alone.predict_spread(GRAPHS).any()
+    draws = CLIPClassifier(**FAST, n_draws=4).fit(GRAPHS, CLASSES)
+    assert draws.predict_spread(GRAPHS).max() > 0
+    parameters = {**FAST, "num_colorings": 0}
+    ensemble = CLIPClassifier(**parameters, n_ensemble=3).fit(GRAPHS, CLASSES)
+    assert len(ensemble.models_) == len(ensemble.history_) == 3
+    assert ensemble.predict_spread(GRAPHS).max() > 0
+    without_colors = CLIPClassifier(**parameters, n_draws=3).fit(GRAPHS, CLASSES)
+    assert without_colors.predict_spread(GRAPHS).max() < 1e-7
+
+
+def test_validation_stops_training_and_keeps_the_best_epoch() -> None:
+    parameters = {**FAST, "epochs": 200}
+    model = CLIPClassifier(**parameters, validation_fraction=0.25, patience=5)
+    [history] = model.fit(GRAPHS, CLASSES).history_
+    assert len(history.validation_score) < 200
+    assert history.best_epoch is not None
+    assert history.validation_score[history.best_epoch - 1] == max(history.validation_score)
+
+
+def test_warm_start_continues() -> None:
+    model = CLIPClassifier(**{**FAST, "epochs": 3}, warm_start=True).fit(GRAPHS, CLASSES)
+    first = model.history_[0].train_loss
+    model.fit(GRAPHS, CLASSES)
+    assert model.history_[0].train_loss[0] < first[0]
+    with pytest.raises(InvalidParameterError, match="classes of the first call of fit"):
+        model.fit(GRAPHS, ["other", *CLASSES[1:]])
+    with pytest.raises(InvalidParameterError, match="n_ensemble must be 1"):
+        model.set_params(n_ensemble=2).fit(GRAPHS, CLASSES)
+
+
+def test_class_weights() -> None:
+    y = ["ring"] * 3 + ["chain"] * 21  # the graphs do not tell
+    graphs = [nx.path_graph(4)] * 24
+    parameters = {**FAST, "num_colorings": 0, "epochs": 60}
+    rare = {}
+    for weight in (None, "balanced", {"ring": 50.0}):
+        model = CLIPClassifier(**parameters, class_weight=weight).fit(graphs, y)
+        rare[str(weight)] = model.predict_proba(graphs[:1])[0, 1]
+    assert rare["None"] < 0.3
+    assert 0.3 < rare["balanced"] < 0.65
+    assert rare["{'ring': 50.0}"] > 0.6
+    with pytest.raises(InvalidParameterError, match=r"must have classes of y\. Got 'bow'"):
+        CLIPClassifier(**FAST, class_weight={"bow": 1.0}).fit(graphs, y)
+
+
+def test_values_that_were_not_seen_in_training() -> None:
+    model = CLIPClassifier(**FAST).fit(GRAPHS, CLASSES)
+    graph = GRAPHS[0].copy()
+    graph.nodes[0]["letter"] = "z"
+    with pytest.warns(UserWarning, match="'letter' that the encoding does not know, such as 'z'"):
+        assert np.isfinite(model.predict_proba([graph])).all()
+
+
+def test_more_identical_nodes_than_in_training() -> None:
+    graphs: list[Any] = [nx.Graph(graph.edges) for graph in GRAPHS]
+    model = CLIPClassifier(**FAST).fit(graphs, CLASSES)
+    with pytest.warns(UserWarning, match="20 nodes with identical attributes, but .* 8 colors"):
+        assert np.isfinite(model.predict_proba([nx.cycle_graph(20)])).all()
+
+
+@pytest.mark.parametrize(
+    ("graphs", "y", "error", "message"),
+    [
+        ([], [], InvalidGraphError, "at least one graph"),
+        (np.ones((4, 2)), [0, 1, 0, 1], InvalidGraphError, "Got ndarray as graph 0"),
+        ("CCO", [0], InvalidGraphError, "Got str"),
+        (GRAPHS, CLASSES[:-1], InvalidParameterError, "row for each of the 24 graphs. Got 23"),
+        (GRAPHS, ["ring"] * 24, InvalidParameterError, r"two classes. Got \['ring'\]"),
+        ([*GRAPHS[:-1], None], CLASSES, InvalidGraphError, "Got NoneType as graph 23"),
+    ],
+)
+def test_bad_input(graphs: Any, y: Any, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        CLIPClassifier(**FAST).fit(graphs, y)
+
+
+@pytest.mark.parametrize("y", [["a"] * 24, [np.inf] * 24, [np.nan] * 24, np.ones((24, 1, 1))])
+def test_targets_that_are_no_numbers(y: Any) -> None:
+    with pytest.raises(InvalidParameterError, match=r"target|numbers"):
+        CLIPRegressor(**FAST).fit(GRAPHS, y)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"n_ensemble": 0}, "n_ensemble must be an integer of at least 1. Got 0"),
+        ({"n_draws": True}, "n_draws must be an integer"),
+        ({"epochs": 0}, "epochs"),
+        ({"coloring": "rainbow"}, "coloring must be"),
+        ({"validation_fraction": 2.0}, "fraction must be between 0 and 1"),
+        ({"device": "abacus"}, "device must be"),
+        ({"class_weight": "heavy"}, "class_weights"),
+    ],
+)
+def test_bad_parameters(parameters: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidParameterError, match=message):
+        CLIPClassifier(**{**FAST, **parameters}).fit(GRAPHS, CLASSES)
+
+
+def test_a_training_that_diverges() -> None:
+    with pytest.raises(DivergedError, match="smaller learning_rate"):
+        CLIPRegressor(**{**FAST, "learning_rate": 1e30}).fit(GRAPHS, SIZES)
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_progress(terminal: bool) -> None:
+    output = io.StringIO()
+    console = Console(file=output, force_terminal=terminal, width=120)
+    with TrainingProgress(Recipe(epochs=2), 1, shown=True, console=console) as progress:
+        for number in (1, 2):
+            score = torch.tensor([0.25])
+            progress(Epoch(number, [0], torch.tensor([0.5]), score, score, None))
+    assert "loss 0.5000, validation accuracy 0.2500" in output.getvalue()
+    assert ("epoch 2 of 2" in output.getvalue()) == (not terminal)
+
+
+def test_nothing_is_shown_unless_asked(capsys: pytest.CaptureFixture[str]) -> None:
+    CLIPClassifier(**{**FAST, "epochs": 1}).fit(GRAPHS, CLASSES)
+    assert capsys.readouterr() == ("", "")
+    CLIPClassifier(**{**FAST, "epochs": 1}, verbose=True).fit(GRAPHS, CLASSES)
+    assert "epoch 1 of 1: loss" in capsys.readouterr().err
