@@ -1,8 +1,9 @@
 """What the estimators have in common: reading of graphs, training, outputs for new graphs."""
 
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import numpy as np
 import torch
@@ -14,6 +15,7 @@ from torch import Tensor
 from clipgnn.coloring.schemes import Scheme
 from clipgnn.datasets.folds import hold_out
 from clipgnn.errors import DivergedError, InvalidParameterError, shown
+from clipgnn.estimators import files
 from clipgnn.estimators.progress import TrainingProgress
 from clipgnn.graphs import formats
 from clipgnn.graphs.columns import Kind
@@ -22,6 +24,8 @@ from clipgnn.graphs.packed import PackedGraphs
 from clipgnn.nn.network import Network
 from clipgnn.parameters import Recipe
 from clipgnn.training import ModelSpec, Split, TrainedModel, train
+
+_E = TypeVar("_E", bound="GraphEstimator")
 
 Graphs = PackedGraphs | Iterable[Any]
 """A data set, or a list of graphs of one of the supported libraries."""
@@ -62,6 +66,38 @@ class GraphEstimator(BaseEstimator):  # type: ignore[misc]
         tags.no_validation = True
         tags.non_deterministic = self.random_state is None
         return tags
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted estimator to a file, atomically.
+
+        The file is a model file of `clipgnn.save` with everything that prediction needs: weights,
+        vocabulary of attributes, classes or scaling of targets, parameters and history. It contains
+        no pickle. An existing file is replaced.
+
+        Raises:
+            InvalidParameterError: if the coloring scheme is user-defined.
+            OutputError: if the file cannot be written. An existing file is then unchanged.
+        """
+        check_is_fitted(self, "models_")
+        files.save(self, path)
+
+    @classmethod
+    def load(cls: type[_E], path: str | os.PathLike[str]) -> _E:
+        """Load an estimator that was written by `save`, on the CPU.
+
+        Raises:
+            ModelNotFoundError: if the file does not exist; a subclass of FileNotFoundError.
+            ModelFileError: if the file is damaged, or is not that of such an estimator.
+        """
+        return cast(_E, files.load(cls, path))
+
+    def _learned(self) -> dict[str, Any]:
+        """What was learned besides the networks, as values of JSON."""
+        raise NotImplementedError
+
+    def _restore(self, learned: Mapping[str, Any]) -> None:
+        """Restore what `_learned` has returned."""
+        raise NotImplementedError
 
     def _read_training(self, X: Graphs) -> PackedGraphs:
         """Read the training graphs, and keep how their attributes are encoded."""

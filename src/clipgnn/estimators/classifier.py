@@ -8,9 +8,11 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
+from typing_extensions import override
 
 from clipgnn.errors import InvalidParameterError, shown
 from clipgnn.estimators.base import GraphEstimator, Graphs, with_targets
+from clipgnn.estimators.files import plain_classes
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -102,6 +104,14 @@ class CLIPClassifier(ClassifierMixin, GraphEstimator):  # type: ignore[misc]
         It is 0 with one network and one draw.
         """
         return np.asarray(self._probabilities(X).std(axis=0))
+
+    @override
+    def _learned(self) -> dict[str, Any]:
+        return {"classes": plain_classes(self.classes_)}
+
+    @override
+    def _restore(self, learned: Mapping[str, Any]) -> None:
+        self.classes_ = np.array(learned["classes"])
 
     def _probabilities(self, X: Graphs) -> NDArray[np.float64]:
         return np.asarray(self._outputs(X).double().softmax(-1).numpy())

@@ -1,6 +1,6 @@
 """CLIP as a regressor of scikit-learn."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,6 +8,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from sklearn.base import RegressorMixin
+from typing_extensions import override
 
 from clipgnn.errors import InvalidParameterError, shown
 from clipgnn.estimators.base import GraphEstimator, Graphs, with_targets
@@ -61,7 +62,8 @@ class CLIPRegressor(RegressorMixin, GraphEstimator):  # type: ignore[misc]
         scale = np.where(scale > 0, scale, 1.0)
         standardized = torch.from_numpy((targets - mean) / scale).to(torch.get_default_dtype())
         self._train(with_targets(graphs, standardized), self._recipe(loss=self.loss))
-        self.target_mean_, self.target_scale_ = mean, scale
+        self.target_mean_ = np.asarray(mean)
+        self.target_scale_ = np.asarray(scale)
         return self
 
     def predict(self, X: Graphs) -> NDArray[np.float64]:
@@ -74,6 +76,15 @@ class CLIPRegressor(RegressorMixin, GraphEstimator):  # type: ignore[misc]
         It is 0 with one network and one draw.
         """
         return np.asarray(self._predictions(X).std(axis=0))
+
+    @override
+    def _learned(self) -> dict[str, Any]:
+        return {"mean": self.target_mean_.tolist(), "scale": self.target_scale_.tolist()}
+
+    @override
+    def _restore(self, learned: Mapping[str, Any]) -> None:
+        self.target_mean_ = np.array(learned["mean"], dtype=np.float64)
+        self.target_scale_ = np.array(learned["scale"], dtype=np.float64)
 
     def _predictions(self, X: Graphs) -> NDArray[np.float64]:
         outputs = self._outputs(X).double().numpy()

@@ -4,7 +4,7 @@ A category has a channel of its own (one-hot). Numbers are channels as they are.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, TypedDict
 
 import torch
@@ -116,6 +116,30 @@ class AttributeEncoding:
             "encoding": self,
         }
 
+    def as_json(self) -> dict[str, Any]:
+        """Return values of JSON, from which `from_json` restores the encoding."""
+        parts = {"nodes": self.nodes, "edges": self.edges, "graphs": self.graphs}
+        described: dict[str, Any] = {
+            part: [asdict(own) for own in attributes] for part, attributes in parts.items()
+        }
+        return {**described, "weighted": self.weighted}
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> "AttributeEncoding":
+        """Restore an encoding.
+
+        Raises:
+            ValueError: if the values are not those of `as_json`.
+        """
+        try:
+            parts = {
+                part: tuple(_attribute_from(own) for own in values[part])
+                for part in ("nodes", "edges", "graphs")
+            }
+            return cls(**parts, weighted=bool(values["weighted"]))
+        except (KeyError, TypeError) as error:
+            raise ValueError(f"they are not an encoding of attributes ({error!r})") from error
+
     def _nodes(self, columns: GraphColumns) -> Tensor:
         """Labels if the nodes have one category each, otherwise attributes."""
         if not self.nodes:
@@ -127,6 +151,12 @@ class AttributeEncoding:
         matrix = _matrix(self.nodes, columns, "nodes")
         assert matrix is not None
         return matrix
+
+
+def _attribute_from(values: Mapping[str, Any]) -> Attribute:
+    if "width" in values:
+        return Numbers(str(values["name"]), int(values["width"]))
+    return Categories(str(values["name"]), tuple(values["values"]))
 
 
 def _matrix(attributes: Sequence[Attribute], columns: GraphColumns, part: Part) -> Tensor | None:

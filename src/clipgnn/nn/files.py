@@ -7,6 +7,7 @@ checksum of the configuration and of each tensor with its name, dtype and shape.
 import hashlib
 import json
 import os
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -34,6 +35,9 @@ _DTYPES = {
 _MAX_CONFIG_LENGTH = 10_000
 """Largest number of characters of a configuration; `save` writes about 400."""
 
+_MAX_DESCRIPTION_LENGTH = 100_000_000
+"""Largest number of characters of a description, which has the vocabulary of attributes."""
+
 
 def save(model: nn.Module, path: str | os.PathLike[str]) -> None:
     """Write a network to a file, atomically.
@@ -51,8 +55,12 @@ def save(model: nn.Module, path: str | os.PathLike[str]) -> None:
     write_file(target, model_bytes(model))
 
 
-def model_bytes(model: nn.Module) -> bytes:
+def model_bytes(model: nn.Module, description: Mapping[str, Any] | None = None) -> bytes:
     """Content of a model file.
+
+    Args:
+        model: the network.
+        description: what else belongs to the model, as values of JSON.
 
     Raises:
         InvalidParameterError: if it is not a network of clipgnn, or its coloring scheme is
@@ -83,6 +91,9 @@ def model_bytes(model: nn.Module) -> bytes:
         "config": config,
         "sha256:config": _sha256(f"{model.name} {config}".encode()),
     }
+    if description is not None:
+        metadata["description"] = json.dumps(description, allow_nan=False)
+        metadata["sha256:description"] = _sha256(metadata["description"].encode())
     for name, value in tensors.items():
         metadata[f"sha256:{name}"] = _checksum(name, value)
     return to_bytes(tensors, metadata)
@@ -99,6 +110,11 @@ def load(path: str | os.PathLike[str]) -> Network:
         ModelNotFoundError: if the file does not exist; a subclass of FileNotFoundError.
         ModelFileError: if the file is damaged, or is not a model of clipgnn.
     """
+    return load_described(path)[0]
+
+
+def load_described(path: str | os.PathLike[str]) -> tuple[Network, dict[str, Any] | None]:
+    """Load a network with its description; None if it was saved without. See `load`."""
     target = Path(_as_path(path))
     if not target.is_file():
         raise ModelNotFoundError(f"path must be an existing file. There is no model file {target}.")
@@ -111,6 +127,7 @@ def load(path: str | os.PathLike[str]) -> Network:
             dtype = _common_dtype({part.get_dtype() for part in slices.values()}, target)
             network, config = _read_config(metadata, target)
             _check_shapes(network, config, shapes, target)
+            description = _read_description(metadata, target)
             tensors = {name: file.get_tensor(name) for name in shapes}
     except (SafetensorError, OSError) as error:
         raise ModelFileError(
@@ -123,7 +140,7 @@ def load(path: str | os.PathLike[str]) -> Network:
     with torch.random.fork_rng([]):  # the drawn weights are replaced
         model = network.from_config(config).to(dtype)
     model.load_state_dict(tensors)
-    return model.eval()
+    return model.eval(), description
 
 
 def _as_path(path: str | os.PathLike[str]) -> str:
@@ -189,20 +206,42 @@ def _read_config(metadata: dict[str, str], target: Path) -> tuple[type[Network],
     if metadata.get("sha256:config") != _sha256(f"{name} {text}".encode()):
         raise _damaged("configuration", target)
     try:
-        if len(text) > _MAX_CONFIG_LENGTH:
-            raise ValueError(f"it has {len(text)} characters, more than {_MAX_CONFIG_LENGTH}")
-        values = json.loads(
-            text,
-            parse_int=_parse_integer,
-            parse_constant=_refuse_constant,
-            object_pairs_hook=_without_repeats,
-        )
-        if not isinstance(values, dict):
-            raise ValueError(f"it must be a JSON object. Got {text[:100]!r}")
+        values = _parsed(text, _MAX_CONFIG_LENGTH)
         network: type[Network] = MODELS[name].load()
         return network, network.schema.from_dict(values)
     except (RecursionError, TypeError, ValueError) as error:
         raise ModelFileError(f"The configuration in {target} cannot be read: {error}") from error
+
+
+def _read_description(metadata: dict[str, str], target: Path) -> dict[str, Any] | None:
+    text = metadata.get("description")
+    if text is None:
+        return None
+    if metadata.get("sha256:description") != _sha256(text.encode()):
+        raise _damaged("description", target)
+    try:
+        return _parsed(text, _MAX_DESCRIPTION_LENGTH)
+    except (RecursionError, ValueError) as error:
+        raise ModelFileError(f"The description in {target} cannot be read: {error}") from error
+
+
+def _parsed(text: str, max_length: int) -> dict[str, Any]:
+    """Parse a JSON object.
+
+    Raises:
+        ValueError: if it is too long, or is not an object with finite numbers.
+    """
+    if len(text) > max_length:
+        raise ValueError(f"it has {len(text)} characters, more than {max_length}")
+    values = json.loads(
+        text,
+        parse_int=_parse_integer,
+        parse_constant=_refuse_constant,
+        object_pairs_hook=_without_repeats,
+    )
+    if not isinstance(values, dict):
+        raise ValueError(f"it must be a JSON object. Got {text[:100]!r}")
+    return values
 
 
 def _parse_integer(digits: str) -> int:

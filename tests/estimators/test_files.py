@@ -1,0 +1,130 @@
+"""Files of estimators: what is saved, and files that are refused."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from safetensors import safe_open
+from tests.estimators.examples import FAST, rings_and_chains
+
+import clipgnn
+from clipgnn import CLIPClassifier, CLIPRegressor
+from clipgnn.errors import InvalidParameterError, ModelFileError, ModelNotFoundError
+
+GRAPHS, CLASSES = rings_and_chains()
+QUICK = {**FAST, "epochs": 3}
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"n_ensemble": 3, "n_draws": 2},
+        {"class_weight": {"ring": 2.0, "chain": 0.5}, "kinds": {"letter": "category"}},
+        {"validation_fraction": 0.25, "patience": 2, "node_attributes": ["letter"]},
+        {"random_state": np.random.RandomState(3), "coloring": clipgnn.Random()},
+    ],
+)
+def test_a_classifier_is_the_same_after_loading(options: dict[str, Any], tmp_path: Path) -> None:
+    model = CLIPClassifier(**{**QUICK, **options}).fit(GRAPHS, CLASSES)
+    model.save(tmp_path / "model.safetensors")
+    loaded = CLIPClassifier.load(tmp_path / "model.safetensors")
+    np.testing.assert_array_equal(loaded.predict_proba(GRAPHS), model.predict_proba(GRAPHS))
+    np.testing.assert_array_equal(loaded.predict(GRAPHS), model.predict(GRAPHS))
+    assert loaded.classes_.tolist() == model.classes_.tolist()
+    assert loaded.encoding_ == model.encoding_
+    assert [own.train_loss for own in loaded.history_] == [own.train_loss for own in model.history_]
+    changed = {"random_state": None, "coloring": "random"} if "coloring" in options else {}
+    expected = {**model.get_params(), **changed}
+    lists = {name: tuple(own) for name, own in expected.items() if isinstance(own, list)}
+    assert loaded.get_params() == {**expected, **lists}
+    assert not any(own.training for own in loaded.models_)
+
+
+@pytest.mark.parametrize("labels", [[3, 5], [True, False], [0.5, 1.5], ["é", "b"]])
+def test_types_of_classes(labels: list[Any], tmp_path: Path) -> None:
+    y = [labels[own == "ring"] for own in CLASSES]
+    model = CLIPClassifier(**QUICK).fit(GRAPHS, y)
+    model.save(tmp_path / "model.safetensors")
+    loaded = CLIPClassifier.load(tmp_path / "model.safetensors")
+    assert loaded.classes_.dtype.kind == model.classes_.dtype.kind
+    assert loaded.predict(GRAPHS).tolist() == model.predict(GRAPHS).tolist()
+
+
+@pytest.mark.parametrize("columns", [0, 2])
+def test_a_regressor_keeps_its_scale(columns: int, tmp_path: Path) -> None:
+    y = np.array([1e6 + 10 * len(graph) for graph in GRAPHS])
+    if columns:
+        y = np.stack([y, -y], axis=1)
+    model = CLIPRegressor(**QUICK).fit(GRAPHS, y)
+    model.save(tmp_path / "model.safetensors")
+    loaded = CLIPRegressor.load(tmp_path / "model.safetensors")
+    np.testing.assert_array_equal(loaded.predict(GRAPHS), model.predict(GRAPHS))
+    assert loaded.predict(GRAPHS).shape == y.shape
+
+
+def test_training_continues_after_loading(tmp_path: Path) -> None:
+    model = CLIPClassifier(**QUICK, warm_start=True).fit(GRAPHS, CLASSES)
+    model.save(tmp_path / "model.safetensors")
+    loaded = CLIPClassifier.load(tmp_path / "model.safetensors")
+    again = loaded.fit(GRAPHS, CLASSES).history_[0].train_loss
+    assert again == model.fit(GRAPHS, CLASSES).history_[0].train_loss
+
+
+def test_the_file_is_also_a_model_file(tmp_path: Path) -> None:
+    model = CLIPClassifier(**QUICK, n_ensemble=2).fit(GRAPHS, CLASSES)
+    model.save(tmp_path / "model.safetensors")
+    network = clipgnn.load(tmp_path / "model.safetensors")
+    assert network.config.num_members == 2
+    with safe_open(tmp_path / "model.safetensors", framework="pt") as file:
+        assert "description" in file.metadata()
+
+
+def test_files_that_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "model.safetensors"
+    with pytest.raises(ModelNotFoundError):
+        CLIPClassifier.load(path)
+    model = CLIPClassifier(**QUICK).fit(GRAPHS, CLASSES)
+    model.save(path)
+    with pytest.raises(ModelFileError, match=r"file of a CLIPRegressor\. Got 'CLIPClassifier'"):
+        CLIPRegressor.load(path)
+    content = path.read_bytes()
+    path.write_bytes(content.replace(b"chain", b"train"))
+    with pytest.raises(ModelFileError, match="description does not match"):
+        CLIPClassifier.load(path)
+    clipgnn.save(model.models_[0], path)
+    with pytest.raises(ModelFileError, match=r"Got a network\. Use"):
+        CLIPClassifier.load(path)
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("parameters", {"magic": 3}),
+        ("parameters", None),
+        ("encoding", {"nodes": 3}),
+        ("encoding", []),
+        ("draw_seed", "x"),
+        ("history", [{"train_loss": ["a"]}]),
+        ("learned", {}),
+    ],
+)
+def test_descriptions_of_other_versions(key: str, value: Any, tmp_path: Path) -> None:
+    from clipgnn.nn.files import load_described, model_bytes
+
+    path = tmp_path / "model.safetensors"
+    CLIPClassifier(**QUICK).fit(GRAPHS, CLASSES).save(path)
+    network, description = load_described(path)
+    path.write_bytes(model_bytes(network, {**(description or {}), key: value}))
+    with pytest.raises(ModelFileError, match="newer clipgnn"):
+        CLIPClassifier.load(path)
+
+
+def test_classes_that_cannot_be_saved(tmp_path: Path) -> None:
+    y = np.empty(len(CLASSES), dtype=object)
+    y[:] = CLASSES
+    model = CLIPClassifier(**QUICK).fit(GRAPHS, y)
+    with pytest.raises(InvalidParameterError, match="Use strings"):
+        model.save(tmp_path / "model.safetensors")
+    assert not list(tmp_path.iterdir())
