@@ -13,7 +13,7 @@ NAMES = {
     *("CLIP", "GIN", "RPGIN", "RingGNN", "DGCNN", "DCNN", "PatchySAN", "WL", "AWL"),
     *("train", "fit_kernel", "Recipe", "ModelSpec", "Split", "PackedGraphs", "save", "load"),
     *("load_dataset", "load_tu", "stratified_folds", "hold_out", "__version__"),
-    *("CLIPClassifier", "CLIPRegressor"),
+    *("CLIPClassifier", "CLIPEmbedding", "CLIPRegressor"),
     *("Scheme", "Random", "All", "Precomputed", "TrainedModel", "TrainedModels"),
 }
 

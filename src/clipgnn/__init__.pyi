@@ -16,6 +16,7 @@ from clipgnn.datasets import load_dataset as load_dataset
 from clipgnn.datasets import load_tu as load_tu
 from clipgnn.datasets import stratified_folds as stratified_folds
 from clipgnn.estimators import CLIPClassifier as CLIPClassifier
+from clipgnn.estimators import CLIPEmbedding as CLIPEmbedding
 from clipgnn.estimators import CLIPRegressor as CLIPRegressor
 from clipgnn.graphs import PackedGraphs as PackedGraphs
 from clipgnn.nn import CLIP as CLIP

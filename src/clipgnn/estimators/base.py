@@ -23,7 +23,8 @@ from clipgnn.graphs.encoding import AttributeEncoding
 from clipgnn.graphs.packed import PackedGraphs
 from clipgnn.nn.network import Network
 from clipgnn.parameters import Recipe
-from clipgnn.training import ModelSpec, Split, TrainedModel, train
+from clipgnn.training import History, ModelSpec, Split, TrainedModel, train
+from clipgnn.training.models import new_members
 
 _E = TypeVar("_E", bound="GraphEstimator")
 
@@ -127,8 +128,11 @@ class GraphEstimator(BaseEstimator):  # type: ignore[misc]
 
     def _train(self, graphs: PackedGraphs, recipe: Recipe) -> None:
         """Train the members on graphs with targets."""
-        for name in ("n_ensemble", "n_draws"):
-            _check_count(name, getattr(self, name))
+        if len(graphs) < 2:
+            raise InvalidParameterError(
+                "X must have at least two graphs, for batch statistics. Got one sample."
+            )
+        self._check_counts()
         random = check_random_state(self.random_state)
         seeds = random.randint(SEEDS, size=2 * self.n_ensemble + 1).tolist()
         of_members, of_splits = seeds[: self.n_ensemble], seeds[self.n_ensemble : -1]
@@ -142,8 +146,17 @@ class GraphEstimator(BaseEstimator):  # type: ignore[misc]
                 "smaller learning_rate, or attributes of a smaller scale."
             )
         self.models_: list[Network] = [own.model.cpu() for own in trained]
-        self.history_ = [own.history for own in trained]
+        self.history_: list[History] = [own.history for own in trained]
         self.draw_seed_: int = seeds[-1]
+
+    def _draw(self, graphs: PackedGraphs) -> None:
+        """Draw the members with random weights, without training."""
+        self._check_counts()
+        random = check_random_state(self.random_state)
+        *seeds, self.draw_seed_ = random.randint(SEEDS, size=self.n_ensemble + 1).tolist()
+        members = new_members(self._spec(), graphs, self._recipe(), seeds).eval()
+        self.models_ = [members.member(number) for number in range(self.n_ensemble)]
+        self.history_ = []
 
     def _trained(
         self,
@@ -155,16 +168,7 @@ class GraphEstimator(BaseEstimator):  # type: ignore[misc]
     ) -> list[TrainedModel]:
         device = _device_named(self.device)
         if not self._continues():
-            spec = ModelSpec(
-                "clip",
-                {
-                    "num_colorings": self.num_colorings,
-                    "num_layers": self.num_layers,
-                    "hidden_channels": self.hidden_channels,
-                    "dropout": self.dropout,
-                    "coloring": self.coloring,
-                },
-            )
+            spec = self._spec()
             return list(train(graphs, spec, recipe, splits, seeds, device, callback=progress))
         if len(self.models_) != self.n_ensemble:
             raise InvalidParameterError(
@@ -176,6 +180,26 @@ class GraphEstimator(BaseEstimator):  # type: ignore[misc]
             for model, split, seed in zip(self.models_, splits, seeds, strict=True)
             for own in train(graphs, model, recipe, [split], [seed], device, callback=progress)
         ]
+
+    def _spec(self) -> ModelSpec:
+        return ModelSpec(
+            "clip",
+            {
+                "num_colorings": self.num_colorings,
+                "num_layers": self.num_layers,
+                "hidden_channels": self.hidden_channels,
+                "dropout": self.dropout,
+                "coloring": self.coloring,
+            },
+        )
+
+    def _check_counts(self) -> None:
+        for name in ("n_ensemble", "n_draws"):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
+                raise InvalidParameterError(
+                    f"{name} must be an integer of at least 1. Got {shown(value)}."
+                )
 
     def _split(self, graphs: PackedGraphs, seed: int) -> Split:
         everything = torch.arange(len(graphs))
@@ -199,11 +223,14 @@ class GraphEstimator(BaseEstimator):  # type: ignore[misc]
         graphs = replace(self._read(X), y=None)
         return torch.stack(
             [
-                model.predict(graphs, seed=(self.draw_seed_ + draw) % SEEDS, wrap_colors=True)
+                model.predict(graphs, seed=seed, wrap_colors=True)
                 for model in self.models_
-                for draw in range(self.n_draws)
+                for seed in self._draw_seeds()
             ]
         )
+
+    def _draw_seeds(self) -> list[int]:
+        return [(self.draw_seed_ + draw) % SEEDS for draw in range(self.n_draws)]
 
 
 def with_targets(graphs: PackedGraphs, y: Tensor) -> PackedGraphs:
@@ -217,11 +244,6 @@ def with_targets(graphs: PackedGraphs, y: Tensor) -> PackedGraphs:
             f"y must have a row for each of the {len(graphs)} graphs. Got {len(y)}."
         )
     return replace(graphs, y=y)
-
-
-def _check_count(name: str, value: object) -> None:
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-        raise InvalidParameterError(f"{name} must be an integer of at least 1. Got {shown(value)}.")
 
 
 def _device_named(device: str) -> str:

@@ -8,6 +8,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
+from sklearn.utils import column_or_1d
+from sklearn.utils.multiclass import check_classification_targets
 from typing_extensions import override
 
 from clipgnn.errors import InvalidParameterError, shown
@@ -74,10 +76,10 @@ class CLIPClassifier(ClassifierMixin, GraphEstimator):  # type: ignore[misc]
             DivergedError: if the loss becomes infinite.
         """
         graphs = self._read_training(X)
-        classes, numbers = np.unique(np.asarray(y), return_inverse=True)
+        classes, numbers = np.unique(_as_labels(y), return_inverse=True)
         if len(classes) < 2:
             raise InvalidParameterError(
-                f"y must have at least two classes. Got {shown(classes.tolist())}."
+                f"y must have at least two classes. Got one class, {shown(classes.tolist()[0])}."
             )
         if self._continues() and classes.tolist() != self.classes_.tolist():
             raise InvalidParameterError(
@@ -85,7 +87,7 @@ class CLIPClassifier(ClassifierMixin, GraphEstimator):  # type: ignore[misc]
                 f"{shown(classes.tolist())}, but {shown(self.classes_.tolist())} before."
             )
         recipe = self._recipe(class_weights=self._class_weights(classes))
-        self._train(with_targets(graphs, torch.from_numpy(numbers.reshape(-1))), recipe)
+        self._train(with_targets(graphs, torch.from_numpy(numbers)), recipe)
         self.classes_: NDArray[Any] = classes
         return self
 
@@ -125,3 +127,22 @@ class CLIPClassifier(ClassifierMixin, GraphEstimator):  # type: ignore[misc]
                 f"class_weight must have classes of y. Got {shown(unknown[0])}."
             )
         return tuple(float(self.class_weight.get(own, 1.0)) for own in classes.tolist())
+
+
+def _as_labels(y: object) -> NDArray[Any]:
+    """Return one label for each graph.
+
+    Raises:
+        InvalidParameterError: if there are none, or they are numbers to regress.
+    """
+    try:
+        labels = column_or_1d(y, warn=True)
+        if labels.size:
+            check_classification_targets(labels)
+    except ValueError as error:
+        raise InvalidParameterError(
+            f"y must be one class for each graph. {error} Use CLIPRegressor for numbers."
+        ) from error
+    if not labels.size:
+        raise InvalidParameterError("y must be one class for each graph. Got none.")
+    return np.asarray(labels)

@@ -276,6 +276,29 @@ class CLIP(Network):
         """
         return self._embed(x, edge_index, batch, inputs, per_node=True)
 
+    @torch.no_grad()
+    def embed_graphs(
+        self,
+        graphs: PackedGraphs,
+        *,
+        seed: int = 0,
+        batch_size: int = 256,
+        wrap_colors: bool = False,
+    ) -> Tensor:
+        """Compute the representations of all graphs of a data set, as `embed` does.
+
+        Arguments, colorings and errors are those of `predict`.
+
+        Returns:
+            `[graphs, hidden_channels]`, or `[members, graphs, hidden_channels]`.
+        """
+
+        def compute(batch: ExactBatch, stream: ColoringStream | None, _: None) -> GraphFeatures:
+            return self._iterations.maximum(batch, stream, None)
+
+        rows = self._in_parts(graphs, seed, batch_size, compute, wrap=wrap_colors)
+        return self._without_member_axis(rows)
+
     def _embed(
         self, x: Tensor, edge_index: Tensor, batch: Tensor | None, inputs: Inputs, *, per_node: bool
     ) -> Tensor:

@@ -1,6 +1,7 @@
 """The interface of all networks."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import asdict, replace
 from itertools import chain
 from typing import Any, ClassVar, TypeVar
@@ -245,6 +246,19 @@ class Network(nn.Module, ABC):
             InvalidColoringError: if the network has too few colors.
             InvalidParameterError: if `seed` or `batch_size` is not a valid number.
         """
+        outputs = self._in_parts(graphs, seed, batch_size, self._outputs, wrap=wrap_colors)
+        return self._without_member_axis(outputs)
+
+    def _in_parts(
+        self,
+        graphs: PackedGraphs,
+        seed: int,
+        batch_size: int,
+        compute: Callable[[ExactBatch, ColoringStream | None, None], GraphFeatures],
+        *,
+        wrap: bool,
+    ) -> GraphFeatures:
+        """Compute rows for all graphs, in evaluation mode; see `predict`."""
         if isinstance(batch_size, bool) or not isinstance(batch_size, int) or batch_size < 1:
             raise InvalidParameterError(
                 f"batch_size must be an integer of at least 1. Got {shown(batch_size)}."
@@ -259,15 +273,15 @@ class Network(nn.Module, ABC):
         self.eval()
         try:
             parts = torch.arange(len(graphs), device=weight.device).split(batch_size)
-            of_parts = [self._predict(graphs, part, keys, wrap=wrap_colors) for part in parts]
-            outputs = torch.cat(of_parts, dim=1)
+            drawn = (self._with_colorings(graphs, part, keys, wrap=wrap) for part in parts)
+            return torch.cat([compute(*part, None)[:, 1:] for part in drawn], dim=1)
         finally:
             self.train(was_training)
-        return self._without_member_axis(outputs)
 
-    def _predict(
+    def _with_colorings(
         self, graphs: PackedGraphs, chosen: Tensor, keys: Tensor, *, wrap: bool
-    ) -> GraphFeatures:
+    ) -> tuple[ExactBatch, ColoringStream | None]:
+        """Assemble a batch of a graph with nodes and the chosen graphs, and draw its colorings."""
         # Layers need at least one node, so a graph with nodes is added to each part.
         with_nodes = graphs.graph_of_node[:1]
         chosen = torch.cat([with_nodes, chosen])
@@ -278,8 +292,7 @@ class Network(nn.Module, ABC):
         members = torch.arange(self.config.num_members, device=keys.device)
         # [members * graphs]; the bits of the first member do not change with the others.
         of_members = (keys[chosen] ^ mix(members)[:, None]).flatten()
-        stream = self._colorings(batch, stored, k, self.scheme, None, of_members, wrap=wrap)
-        return self._outputs(batch, stream, None)[:, 1:]
+        return batch, self._colorings(batch, stored, k, self.scheme, None, of_members, wrap=wrap)
 
     def reset_parameters(self, generators: Generators = None) -> None:
         """Initialize all parameters and buffers.
