@@ -1,7 +1,9 @@
 """Joining of data sets."""
 
 from dataclasses import replace
+from typing import Any
 
+import networkx as nx
 import pytest
 import torch
 from tests.graphs.examples import packed
@@ -47,3 +49,16 @@ def test_sets_with_different_numbers_of_labels() -> None:
     graphs = packed([3, 4])
     with pytest.raises(InvalidGraphError, match="same kind of in_channels"):
         join(graphs, replace(graphs, x=torch.zeros(7, 9), in_channels=9))
+
+
+def test_data_sets_with_the_same_encoding_are_joined() -> None:
+    graph: nx.Graph[Any] = nx.path_graph(3)
+    nx.set_node_attributes(graph, {0: "C", 1: "C", 2: "O"}, "element")
+    first = PackedGraphs.from_networkx([graph])
+    second = PackedGraphs.from_networkx([graph, graph], encoding=first.encoding)
+    joined = join(first, second)
+    assert joined.encoding is first.encoding
+    assert joined.x.tolist() == [0, 0, 1] * 3
+    nx.set_node_attributes(graph, {2: "N"}, "element")
+    with pytest.raises(InvalidGraphError, match="same kind of encoding"):
+        join(first, PackedGraphs.from_networkx([graph]))

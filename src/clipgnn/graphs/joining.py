@@ -15,11 +15,13 @@ def join(first: PackedGraphs, second: PackedGraphs) -> PackedGraphs:
     """Return the graphs of one data set followed by those of another, with the name of the first.
 
     Raises:
-        InvalidGraphError: if the data sets differ in the number of channels, in dtypes, or in what
-            their graphs have: targets, weights, attributes or colorings.
+        InvalidGraphError: if the data sets differ in the number or encoding of channels, in dtypes,
+            or in what their graphs have: targets, weights, attributes or colorings.
     """
-    joined: dict[str, Any] = {"name": first.name, "in_channels": first.in_channels}
-    _check_equal("in_channels", first.in_channels, second.in_channels)
+    joined: dict[str, Any] = {"name": first.name}
+    for name in ("in_channels", "encoding"):
+        joined[name] = getattr(first, name)
+        _check_equal(name, joined[name], getattr(second, name))
     for name in ("node_pointers", "edge_pointers"):
         counts = [getattr(own, name).diff().to(first.device) for own in (first, second)]
         joined[name] = pointers_from_counts(torch.cat(counts))
