@@ -203,12 +203,22 @@ def test_more_identical_nodes_than_in_training() -> None:
         assert np.isfinite(model.predict_proba([nx.cycle_graph(20)])).all()
 
 
+@pytest.mark.usefixtures("without_shape_checks")
+def test_a_given_number_of_colors() -> None:
+    graphs: list[Any] = [nx.Graph(graph.edges) for graph in GRAPHS]
+    model = CLIPClassifier(**FAST, num_colors=20).fit(graphs, CLASSES)
+    assert np.isfinite(model.predict_proba([nx.cycle_graph(20)])).all()
+    with pytest.raises(InvalidParameterError, match="num_colors"):
+        CLIPClassifier(**FAST, num_colors="many").fit(graphs, CLASSES)
+
+
 @pytest.mark.parametrize(
     ("graphs", "y", "error", "message"),
     [
         ([], [], InvalidGraphError, "at least one graph"),
         (np.ones((4, 2)), [0, 1, 0, 1], InvalidGraphError, "Got ndarray as graph 0"),
         ("CCO", [0], InvalidGraphError, "Got str"),
+        (GRAPHS[0], ["ring"], InvalidGraphError, "Got a single Graph"),
         (GRAPHS, CLASSES[:-1], InvalidParameterError, "row for each of the 24 graphs. Got 23"),
         (GRAPHS, ["ring"] * 24, InvalidParameterError, "two classes. Got one class, 'ring'"),
         ([*GRAPHS[:-1], None], CLASSES, InvalidGraphError, "Got NoneType as graph 23"),

@@ -40,6 +40,7 @@ class GraphEstimator(BaseEstimator):  # type: ignore[misc]
     """Parameters and training of all estimators."""
 
     num_colorings: int = 16
+    num_colors: int | str = "auto"
     num_layers: int = 3
     hidden_channels: int = 64
     dropout: float = 0.0
@@ -182,6 +183,7 @@ class GraphEstimator(BaseEstimator):  # type: ignore[misc]
         ]
 
     def _spec(self) -> ModelSpec:
+        colors = {} if self.num_colors == "auto" else {"num_colors": self.num_colors}
         return ModelSpec(
             "clip",
             {
@@ -190,6 +192,7 @@ class GraphEstimator(BaseEstimator):  # type: ignore[misc]
                 "hidden_channels": self.hidden_channels,
                 "dropout": self.dropout,
                 "coloring": self.coloring,
+                **colors,
             },
         )
 

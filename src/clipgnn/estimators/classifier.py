@@ -25,6 +25,9 @@ class CLIPClassifier(ClassifierMixin, GraphEstimator):  # type: ignore[misc]
         class_weight: factors of the classes in the loss: a dictionary by class, "balanced" for
             factors inversely proportional to the frequencies, or None.
         num_colorings: number k of random colorings of a graph; 0 for no colors.
+        num_colors: number of colors; "auto" for the largest number of nodes with identical
+            attributes in a training graph. If a graph has more of them in prediction, some of its
+            nodes get the same color, with a warning.
         num_layers: number of local iterations.
         hidden_channels: channels of the hidden layers.
         dropout: dropout probability before the last linear map.

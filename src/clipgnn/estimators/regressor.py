@@ -99,7 +99,7 @@ def _as_targets(y: object) -> NDArray[np.float64]:
     except (TypeError, ValueError) as error:
         raise InvalidParameterError(
             "y must be numbers, [graphs] or [graphs, targets], NaN where a target is missing. Got "
-            f"{shown(y)}."
+            f"{shown(np.asarray(y, dtype=object).flat[0])}."
         ) from error
     if targets.ndim not in (1, 2) or targets.size == 0 or np.isinf(targets).any():
         raise InvalidParameterError(

@@ -27,15 +27,25 @@ def read(graphs: Iterable[object]) -> GraphColumns:
             f"graphs must be a PackedGraphs or a list of graphs of {kinds}. Got "
             f"{type(graphs).__name__}."
         )
+    if _module_for(graphs) is not None:
+        raise InvalidGraphError(
+            f"graphs must be a list of graphs. Got a single {type(graphs).__name__}. Use a list of "
+            "one for a single graph."
+        )
     listed = list(graphs)
     if not listed:
         raise InvalidGraphError("A data set must have at least one graph. Got none.")
-    packages = {base.__module__.partition(".")[0] for base in type(listed[0]).__mro__}
-    for package, module in FORMATS.items():
-        if package in packages:
-            columns: GraphColumns = import_module(f"{__name__}.{module}").read(listed)
-            return columns
+    module = _module_for(listed[0])
+    if module is not None:
+        columns: GraphColumns = import_module(f"{__name__}.{module}").read(listed)
+        return columns
     raise InvalidGraphError(
         f"graphs must be a PackedGraphs or a list of graphs of {kinds}. Got "
         f"{type(listed[0]).__name__} as graph 0."
     )
+
+
+def _module_for(graph: object) -> str | None:
+    """Module that reads a graph, by the packages of its class and their bases."""
+    packages = {base.__module__.partition(".")[0] for base in type(graph).__mro__}
+    return next((module for package, module in FORMATS.items() if package in packages), None)
