@@ -12,12 +12,12 @@ from clipgnn import CLIPClassifier, CLIPEmbedding, CLIPRegressor, PackedGraphs
 from clipgnn.estimators.base import GraphEstimator
 
 FAST: dict[str, Any] = {
-    "epochs": 15,
+    "epochs": 8,
     "num_colorings": 0,
     "num_layers": 1,
     "hidden_channels": 16,
     "learning_rate": 0.1,
-    "halve_every": 5,
+    "halve_every": 4,
     "batch_size": 16,
     "random_state": 0,
 }
