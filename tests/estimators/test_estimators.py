@@ -173,6 +173,27 @@ def test_warm_start_continues() -> None:
         model.set_params(n_ensemble=2).fit(GRAPHS, CLASSES)
 
 
+def test_a_fit_that_fails_changes_nothing() -> None:
+    model = CLIPClassifier(**FAST).fit(GRAPHS, CLASSES)
+    expected, encoding = model.predict_proba(GRAPHS), model.encoding_
+    others: list[Any] = [nx.path_graph(3) for _ in GRAPHS]
+    with pytest.raises(InvalidParameterError):
+        model.fit(others, ["ring"] * len(others))
+    assert model.encoding_ is encoding
+    np.testing.assert_array_equal(model.predict_proba(GRAPHS), expected)
+
+
+def test_data_sets_of_another_encoding_are_refused() -> None:
+    model = CLIPClassifier(**FAST).fit(GRAPHS, CLASSES)
+    same = PackedGraphs.from_networkx(GRAPHS, encoding=model.encoding_)
+    assert model.predict(same).tolist() == CLASSES
+    others = [graph.copy() for graph in GRAPHS]
+    for graph in others:
+        nx.set_node_attributes(graph, {node: "xy"[node % 2] for node in graph}, "letter")
+    with pytest.raises(InvalidGraphError, match="encoding of the training graphs"):
+        model.predict(PackedGraphs.from_networkx(others))
+
+
 def test_class_weights() -> None:
     y = ["ring"] * 3 + ["chain"] * 21  # the graphs do not tell
     graphs = [nx.path_graph(4)] * 24

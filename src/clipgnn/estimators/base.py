@@ -1,6 +1,7 @@
 """What the estimators have in common: reading of graphs, training, outputs for new graphs."""
 
 import os
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar, cast
@@ -14,7 +15,7 @@ from torch import Tensor
 
 from clipgnn.coloring.schemes import Scheme
 from clipgnn.datasets.folds import hold_out
-from clipgnn.errors import DivergedError, InvalidParameterError, shown
+from clipgnn.errors import DivergedError, InvalidGraphError, InvalidParameterError, shown
 from clipgnn.estimators import files
 from clipgnn.estimators.progress import TrainingProgress
 from clipgnn.graphs import formats
@@ -36,7 +37,7 @@ SEEDS = 2**31
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class GraphEstimator(BaseEstimator):  # type: ignore[misc]
+class GraphEstimator(BaseEstimator, ABC):  # type: ignore[misc]
     """Parameters and training of all estimators."""
 
     num_colorings: int = 16
@@ -93,34 +94,37 @@ class GraphEstimator(BaseEstimator):  # type: ignore[misc]
         """
         return cast(_E, files.load(cls, path))
 
+    @abstractmethod
     def _learned(self) -> dict[str, Any]:
         """What was learned besides the networks, as values of JSON."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _restore(self, learned: Mapping[str, Any]) -> None:
         """Restore what `_learned` has returned."""
-        raise NotImplementedError
 
     def _read_training(self, X: Graphs) -> PackedGraphs:
-        """Read the training graphs, and keep how their attributes are encoded."""
+        """Read the training graphs. The encoding is kept after the training, if it succeeds."""
+        if self._continues():
+            return self._read(X)
         if isinstance(X, PackedGraphs):
-            self.encoding_ = X.encoding
             return X
-        columns = formats.read(X)
-        if not self._continues():
-            self.encoding_ = AttributeEncoding.of(
-                columns,
-                node_attributes=self.node_attributes,
-                edge_attributes=self.edge_attributes,
-                graph_attributes=self.graph_attributes,
-                kinds=self.kinds,
-            )
-        return PackedGraphs.from_columns(columns, encoding=self.encoding_)
+        return PackedGraphs.from_columns(
+            formats.read(X),
+            node_attributes=self.node_attributes,
+            edge_attributes=self.edge_attributes,
+            graph_attributes=self.graph_attributes,
+            kinds=self.kinds,
+        )
 
     def _read(self, X: Graphs) -> PackedGraphs:
         """Read graphs with the encoding of the training graphs."""
         check_is_fitted(self, "models_")
         if isinstance(X, PackedGraphs):
+            if None not in (X.encoding, self.encoding_) and X.encoding != self.encoding_:
+                raise InvalidGraphError(
+                    "X must have the encoding of the training graphs. Got another one. Use "
+                    "PackedGraphs.from_networkx(graphs, encoding=model.encoding_), or a list."
+                )
             return X
         return PackedGraphs.from_columns(formats.read(X), encoding=self.encoding_)
 
@@ -146,6 +150,7 @@ class GraphEstimator(BaseEstimator):  # type: ignore[misc]
                 f"The loss must stay finite. {diverged[0].capitalize()} of the training. Use a "
                 "smaller learning_rate, or attributes of a smaller scale."
             )
+        self.encoding_: AttributeEncoding | None = graphs.encoding
         self.models_: list[Network] = [own.model.cpu() for own in trained]
         self.history_: list[History] = [own.history for own in trained]
         self.draw_seed_: int = seeds[-1]
@@ -158,6 +163,7 @@ class GraphEstimator(BaseEstimator):  # type: ignore[misc]
         members = new_members(self._spec(), graphs, self._recipe(), seeds).eval()
         self.models_ = [members.member(number) for number in range(self.n_ensemble)]
         self.history_ = []
+        self.encoding_ = graphs.encoding
 
     def _trained(
         self,
