@@ -18,6 +18,7 @@ from clipgnn.graphs.packed_checks import targets_of
 if TYPE_CHECKING:  # importing them takes time
     import igraph
     import networkx
+    import rdkit.Chem
     import scipy.sparse
     import torch_geometric.data
 
@@ -108,6 +109,28 @@ class GraphConversions(ABC):
         return cls.from_columns(adjacency.read(graphs), **options)
 
     @classmethod
+    def from_smiles(
+        cls: type[_G], molecules: Iterable["str | rdkit.Chem.Mol"], **options: Unpack[ReadOptions]
+    ) -> _G:
+        """Convert molecules, given as SMILES or as molecules of RDKit.
+
+        Atoms are nodes with the attributes "element", "charge", "hydrogens", "aromatic",
+        "hybridization", "isotope" and "configuration" (R or S), and bonds are edges with "bond",
+        "conjugated", "ring" and "configuration" (E or Z). Options and errors are those of
+        `from_columns`. An invalid molecule is an InvalidGraphError that names it. Without RDKit,
+        there is a MissingDependencyError.
+
+        Example:
+            >>> from clipgnn import PackedGraphs
+            >>> graphs = PackedGraphs.from_smiles(["CCO", "C[C@H](N)C(=O)O"], y=[0, 1])
+            >>> len(graphs), graphs.to_smiles()
+            (2, ['CCO', 'C[C@H](N)C(=O)O'])
+        """
+        from clipgnn.graphs.formats import molecules as format_of_molecules
+
+        return cls.from_columns(format_of_molecules.read(molecules), **options)
+
+    @classmethod
     def from_columns(
         cls: type[_G],
         columns: GraphColumns,
@@ -161,6 +184,18 @@ class GraphConversions(ABC):
         from clipgnn.graphs.formats import adjacency
 
         return list(adjacency.write(records(self._packed)))
+
+    def to_rdkit(self) -> list["rdkit.Chem.Mol"]:
+        """Convert to molecules of RDKit; the graphs need the attributes of `from_smiles`."""
+        from clipgnn.graphs.formats import molecules
+
+        return list(molecules.write(records(self._packed)))
+
+    def to_smiles(self) -> list[str]:
+        """Convert to canonical SMILES; see `to_rdkit`."""
+        from clipgnn.graphs.formats import molecules
+
+        return list(molecules.write_smiles(records(self._packed)))
 
     def to_data_list(self) -> list["torch_geometric.data.Data"]:
         """Convert to a list of PyG graphs; labels are converted to one-hot attributes."""
