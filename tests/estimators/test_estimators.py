@@ -238,7 +238,7 @@ def test_a_given_number_of_colors() -> None:
     [
         ([], [], InvalidGraphError, "at least one graph"),
         (np.ones((4, 2)), [0, 1, 0, 1], InvalidGraphError, "Got ndarray as graph 0"),
-        ("CCO", [0], InvalidGraphError, "Got str"),
+        ("CCO", [0], InvalidGraphError, "Got a single str"),
         (GRAPHS[0], ["ring"], InvalidGraphError, "Got a single Graph"),
         (GRAPHS, CLASSES[:-1], InvalidParameterError, "row for each of the 24 graphs. Got 23"),
         (GRAPHS, ["ring"] * 24, InvalidParameterError, "two classes. Got one class, 'ring'"),

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
 from clipgnn.coloring.schemes import Scheme
+from clipgnn.coloring.suggestion import suggested_colorings
 from clipgnn.datasets.folds import hold_out
 from clipgnn.errors import DivergedError, InvalidGraphError, InvalidParameterError, shown
 from clipgnn.estimators import files
@@ -40,7 +41,7 @@ SEEDS = 2**31
 class GraphEstimator(BaseEstimator, ABC):  # type: ignore[misc]
     """Parameters and training of all estimators."""
 
-    num_colorings: int = 16
+    num_colorings: int | str = "auto"
     num_colors: int | str = "auto"
     num_layers: int = 3
     hidden_channels: int = 64
@@ -160,7 +161,7 @@ class GraphEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         self._check_counts()
         random = check_random_state(self.random_state)
         *seeds, self.draw_seed_ = random.randint(SEEDS, size=self.n_ensemble + 1).tolist()
-        members = new_members(self._spec(), graphs, self._recipe(), seeds).eval()
+        members = new_members(self._spec(graphs), graphs, self._recipe(), seeds).eval()
         self.models_ = [members.member(number) for number in range(self.n_ensemble)]
         self.history_ = []
         self.encoding_ = graphs.encoding
@@ -175,7 +176,7 @@ class GraphEstimator(BaseEstimator, ABC):  # type: ignore[misc]
     ) -> list[TrainedModel]:
         device = _device_named(self.device)
         if not self._continues():
-            spec = self._spec()
+            spec = self._spec(graphs)
             return list(train(graphs, spec, recipe, splits, seeds, device, callback=progress))
         if len(self.models_) != self.n_ensemble:
             raise InvalidParameterError(
@@ -188,19 +189,20 @@ class GraphEstimator(BaseEstimator, ABC):  # type: ignore[misc]
             for own in train(graphs, model, recipe, [split], [seed], device, callback=progress)
         ]
 
-    def _spec(self) -> ModelSpec:
-        colors = {} if self.num_colors == "auto" else {"num_colors": self.num_colors}
-        return ModelSpec(
-            "clip",
-            {
-                "num_colorings": self.num_colorings,
-                "num_layers": self.num_layers,
-                "hidden_channels": self.hidden_channels,
-                "dropout": self.dropout,
-                "coloring": self.coloring,
-                **colors,
-            },
-        )
+    def _spec(self, graphs: PackedGraphs) -> ModelSpec:
+        parameters: dict[str, Any] = {
+            "num_layers": self.num_layers,
+            "hidden_channels": self.hidden_channels,
+            "dropout": self.dropout,
+            "coloring": self.coloring,
+        }
+        if self.num_colors != "auto":
+            parameters["num_colors"] = self.num_colors
+        if self.num_colorings != "auto":
+            parameters["num_colorings"] = self.num_colorings
+        elif self.coloring == "random":
+            parameters["num_colorings"] = suggested_colorings(graphs)
+        return ModelSpec("clip", parameters)
 
     def _check_counts(self) -> None:
         for name in ("n_ensemble", "n_draws"):

@@ -24,7 +24,8 @@ class CLIPClassifier(ClassifierMixin, GraphEstimator):  # type: ignore[misc]
     Args:
         class_weight: factors of the classes in the loss: a dictionary by class, "balanced" for
             factors inversely proportional to the frequencies, or None.
-        num_colorings: number k of random colorings of a graph; 0 for no colors.
+        num_colorings: number k of random colorings of a graph, 0 for no colors, or "auto" for a
+            number that depends on how many nodes of the graphs have the same neighborhoods.
         num_colors: number of colors; "auto" for the largest number of nodes with identical
             attributes in a training graph. If a graph has more of them in prediction, some of its
             nodes get the same color, with a warning.
