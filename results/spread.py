@@ -49,7 +49,7 @@ def of_classes(epochs: int, seed: int) -> dict[str, Any]:
     wrong = np.zeros(len(graphs), dtype=bool)
     found: dict[str, Values] = {}
     accuracy = {"one network, one draw": 0.0, "all": 0.0}
-    for fold, (train, test) in enumerate(stratified_folds(graphs.y, FOLDS, seed=seed)):
+    for fold, (train, test) in enumerate(stratified_folds(graphs.targets, FOLDS, seed=seed)):
         model = CLIPClassifier(
             n_ensemble=MEMBERS, n_draws=DRAWS, epochs=epochs, random_state=seed + fold
         ).fit(graphs[train], graphs.targets[train].numpy())
