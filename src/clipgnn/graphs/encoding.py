@@ -10,7 +10,7 @@ from typing import Any, TypedDict
 import torch
 from torch import Tensor
 
-from clipgnn.errors import InvalidParameterError, shown, suggestion
+from clipgnn.errors import InvalidGraphError, InvalidParameterError, shown, suggestion
 from clipgnn.graphs.attributes import (
     Attribute,
     Categories,
@@ -151,6 +151,21 @@ class AttributeEncoding:
         matrix = _matrix(self.nodes, columns, "nodes")
         assert matrix is not None
         return matrix
+
+
+def check_same_encoding(
+    found: AttributeEncoding | None, expected: AttributeEncoding | None
+) -> None:
+    """Check that graphs have the encoding of the training graphs, if both have one.
+
+    Raises:
+        InvalidGraphError: if they have another one.
+    """
+    if None not in (found, expected) and found != expected:
+        raise InvalidGraphError(
+            "The graphs must have the encoding of the training graphs. Got another one. Use it "
+            "to read them: PackedGraphs.from_networkx(graphs, encoding=...)."
+        )
 
 
 def _attribute_from(values: Mapping[str, Any]) -> Attribute:
