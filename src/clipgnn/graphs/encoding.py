@@ -74,7 +74,7 @@ class AttributeEncoding:
             InvalidGraphError: if an attribute is neither.
             InvalidParameterError: if there is no such attribute.
         """
-        given = dict(kinds or {})
+        given = _as_kinds(kinds)
         nodes = _chosen(columns.nodes, node_attributes, "node_attributes")
         edges = _chosen(columns.edges, edge_attributes, "edge_attributes")
         graphs = _chosen(columns.graphs, graph_attributes, "graph_attributes")
@@ -115,6 +115,22 @@ class AttributeEncoding:
             "graph_attr": _matrix(self.graphs, columns, "graphs"),
             "encoding": self,
         }
+
+    def check_known(self, columns: GraphColumns) -> None:
+        """Check that every category of graphs is known.
+
+        Raises:
+            InvalidGraphError: if one is not.
+        """
+        parts: dict[Part, tuple[Attribute, ...]] = {
+            "nodes": self.nodes,
+            "edges": self.edges,
+            "graphs": self.graphs,
+        }
+        for part, attributes in parts.items():
+            for own in attributes:
+                if isinstance(own, Categories):
+                    own.check_known(columns, part)
 
     def as_json(self) -> dict[str, Any]:
         """Return values of JSON, from which `from_json` restores the encoding."""
@@ -190,6 +206,10 @@ def _chosen(
             f"{parameter} must be a list of names. Got {shown(names)}. Use [{names!r}].",
             parameter=parameter,
         )
+    if not isinstance(names, Iterable):
+        raise InvalidParameterError(
+            f"{parameter} must be a list of names. Got {shown(names)}.", parameter=parameter
+        )
     chosen = {}
     for name in names:
         if name not in columns:
@@ -200,6 +220,16 @@ def _chosen(
             )
         chosen[name] = columns[name]
     return chosen
+
+
+def _as_kinds(kinds: Mapping[str, Kind] | None) -> dict[str, Kind]:
+    if not isinstance(kinds, Mapping | None):
+        raise InvalidParameterError(
+            "kinds must be a dictionary of 'category' or 'number' by attribute. Got "
+            f"{shown(kinds)}.",
+            parameter="kinds",
+        )
+    return dict(kinds or {})
 
 
 def _check_kinds(kinds: Mapping[str, Kind], names: Iterable[str]) -> None:
