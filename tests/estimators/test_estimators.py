@@ -233,46 +233,6 @@ def test_a_given_number_of_colors() -> None:
         CLIPClassifier(**FAST, num_colors="many").fit(graphs, CLASSES)
 
 
-@pytest.mark.parametrize(
-    ("graphs", "y", "error", "message"),
-    [
-        ([], [], InvalidGraphError, "at least one graph"),
-        (np.ones((4, 2)), [0, 1, 0, 1], InvalidGraphError, "Got ndarray as graph 0"),
-        ("CCO", [0], InvalidGraphError, "Got str"),
-        (GRAPHS[0], ["ring"], InvalidGraphError, "Got a single Graph"),
-        (GRAPHS, CLASSES[:-1], InvalidParameterError, "row for each of the 24 graphs. Got 23"),
-        (GRAPHS, ["ring"] * 24, InvalidParameterError, "two classes. Got one class, 'ring'"),
-        ([*GRAPHS[:-1], None], CLASSES, InvalidGraphError, "Got NoneType as graph 23"),
-    ],
-)
-def test_bad_input(graphs: Any, y: Any, error: type[Exception], message: str) -> None:
-    with pytest.raises(error, match=message):
-        CLIPClassifier(**FAST).fit(graphs, y)
-
-
-@pytest.mark.parametrize("y", [["a"] * 24, [np.inf] * 24, [np.nan] * 24, np.ones((24, 1, 1))])
-def test_targets_that_are_no_numbers(y: Any) -> None:
-    with pytest.raises(InvalidParameterError, match=r"target|numbers"):
-        CLIPRegressor(**FAST).fit(GRAPHS, y)
-
-
-@pytest.mark.parametrize(
-    ("parameters", "message"),
-    [
-        ({"n_ensemble": 0}, "n_ensemble must be an integer of at least 1. Got 0"),
-        ({"n_draws": True}, "n_draws must be an integer"),
-        ({"epochs": 0}, "epochs"),
-        ({"coloring": "rainbow"}, "coloring must be"),
-        ({"validation_fraction": 2.0}, "fraction must be between 0 and 1"),
-        ({"device": "abacus"}, "device must be"),
-        ({"class_weight": "heavy"}, "class_weights"),
-    ],
-)
-def test_bad_parameters(parameters: dict[str, Any], message: str) -> None:
-    with pytest.raises(InvalidParameterError, match=message):
-        CLIPClassifier(**{**FAST, **parameters}).fit(GRAPHS, CLASSES)
-
-
 def test_a_training_that_diverges() -> None:
     with pytest.raises(DivergedError, match="smaller learning_rate"):
         CLIPRegressor(**{**FAST, "learning_rate": 1e30}).fit(GRAPHS, SIZES)

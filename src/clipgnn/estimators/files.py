@@ -1,16 +1,14 @@
 """Files of estimators: a model file whose description has everything that prediction needs."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
 from clipgnn.coloring.schemes import Scheme
-from clipgnn.errors import InvalidParameterError, shown
 from clipgnn.graphs.encoding import AttributeEncoding
 from clipgnn.nn.descriptions import load_kind, reading, save_kind
 from clipgnn.nn.network import Network
@@ -45,8 +43,8 @@ def load(kind: type["GraphEstimator"], path: str | os.PathLike[str]) -> "GraphEs
         estimator.encoding_ = None if encoding is None else AttributeEncoding.from_json(encoding)
         estimator.draw_seed_ = int(description["draw_seed"])
         estimator.history_ = [History.from_json(own) for own in description["history"]]
+        estimator.models_ = [network.member(own) for own in range(network.config.num_members)]
         estimator._restore(description["learned"])
-    estimator.models_ = [network.member(own) for own in range(network.config.num_members)]
     return estimator
 
 
@@ -64,20 +62,21 @@ def _joined(models: list[Network]) -> Network:
 
 def _plain_parameters(parameters: Mapping[str, Any]) -> dict[str, Any]:
     """Parameters as values of JSON; a generator as `random_state` is not kept."""
-    plain: dict[str, Any] = {}
-    for name, value in parameters.items():
-        if isinstance(value, Scheme):
-            value = value.name
-        elif isinstance(value, np.random.RandomState):
-            value = None
-        elif isinstance(value, np.generic):
-            value = value.item()
-        elif isinstance(value, Mapping):
-            value = {"pairs": [list(pair) for pair in value.items()]}
-        elif value is not None and not isinstance(value, bool | int | float | str):
-            value = list(value)
-        plain[name] = value
-    return plain
+    return {name: _plain(value) for name, value in parameters.items()}
+
+
+def _plain(value: Any) -> Any:
+    if value is None or isinstance(value, np.random.RandomState):
+        return None
+    if isinstance(value, Scheme):
+        return value.name
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, Mapping):
+        return {"pairs": [[_plain(key), _plain(own)] for key, own in value.items()]}
+    return [_plain(own) for own in value] if isinstance(value, Iterable) else str(value)
 
 
 def _parameters(kind: type["GraphEstimator"], plain: Mapping[str, Any]) -> dict[str, Any]:
@@ -91,17 +90,3 @@ def _parameter(plain: Any) -> Any:
     if isinstance(plain, dict):
         return dict(map(tuple, plain["pairs"]))
     return tuple(plain) if isinstance(plain, list) else plain
-
-
-def plain_classes(classes: NDArray[Any]) -> list[Any]:
-    """Classes as values of JSON.
-
-    Raises:
-        InvalidParameterError: if they are not strings, booleans or numbers.
-    """
-    if classes.dtype.kind not in "Ubiuf":
-        raise InvalidParameterError(
-            "Classes must be strings, booleans or numbers to be saved. Got "
-            f"{shown(classes.tolist()[0])}. Use strings."
-        )
-    return list(classes.tolist())
