@@ -24,7 +24,7 @@ def read(graphs: Iterable[object]) -> GraphColumns:
     """
     what = f"graphs of {', '.join(FORMATS)}, or a PackedGraphs"
     listed = as_list(graphs, what)
-    package = package_of(listed[0], FORMATS)
+    package = package_of(listed[0])
     if package is None:
         raise InvalidGraphError(
             f"graphs must be a list of {what}. Got {type(listed[0]).__name__} as graph 0."

@@ -1,25 +1,19 @@
 """Check of the lists of graphs that users pass."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
 
 from clipgnn.errors import InvalidGraphError
 
 _T = TypeVar("_T")
 
-METHODS = {
-    "networkx": "from_networkx",
-    "torch_geometric": "from_data_list",
-    "igraph": "from_igraph",
-    "scipy": "from_scipy",
-}
-"""Method of `PackedGraphs` that reads graphs, by the package of their class."""
 
+def package_of(graph: object) -> str | None:
+    """The package in `FORMATS` of the class of a graph or of its bases; None for other objects."""
+    from clipgnn.graphs.formats import FORMATS  # which imports this module
 
-def package_of(graph: object, packages: Collection[str]) -> str | None:
-    """The package of the class of a graph or of its bases; None if it is not one of `packages`."""
     found = {base.__module__.partition(".")[0] for base in type(graph).__mro__}
-    return next((package for package in packages if package in found), None)
+    return next((package for package in FORMATS if package in found), None)
 
 
 def as_list(graphs: object, what: str) -> list[Any]:
@@ -33,7 +27,7 @@ def as_list(graphs: object, what: str) -> list[Any]:
         InvalidGraphError: if it is a single graph, is empty, or is not a list.
     """
     name = type(graphs).__name__
-    if package_of(graphs, METHODS) is not None:
+    if package_of(graphs) is not None:
         several = hasattr(graphs, "to_data_list")  # a batch of PyTorch Geometric
         fix = "its to_data_list()" if several else "a list of one for a single graph"
         raise InvalidGraphError(f"graphs must be a list of {what}. Got a single {name}. Use {fix}.")
@@ -69,9 +63,10 @@ def listed(graphs: object, kind: type[_T] | tuple[type[_T], ...], what: str) -> 
 
 
 def _advice(graph: object, number: int, kind: type) -> str:
-    package = package_of(graph, METHODS)
+    package = package_of(graph)
     if package in (None, kind.__module__.partition(".")[0]):
         return ""
     if number > 0:
         return " Convert all graphs to one library."
-    return f" Use PackedGraphs.{METHODS[str(package)]} for graphs of {package}."
+    method = "from_data_list" if package == "torch_geometric" else f"from_{package}"
+    return f" Use PackedGraphs.{method} for graphs of {package}."
