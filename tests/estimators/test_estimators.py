@@ -162,6 +162,21 @@ def test_validation_stops_training_and_keeps_the_best_epoch() -> None:
     assert history.validation_score[history.best_epoch - 1] == max(history.validation_score)
 
 
+def test_patience_without_validation_graphs_follows_the_loss() -> None:
+    model = CLIPClassifier(**{**FAST, "epochs": 200, "learning_rate": 0.1}, patience=2)
+    [history] = model.fit(GRAPHS, CLASSES).history_
+    assert len(history.train_loss) < 200
+    assert history.best_epoch == np.argmin(history.train_loss) + 1
+
+
+def test_warm_start_continues_every_network() -> None:
+    parameters = {**FAST, "epochs": 3, "n_ensemble": 2, "warm_start": True}
+    model = CLIPClassifier(**parameters).fit(GRAPHS, CLASSES)
+    first = [own.train_loss[0] for own in model.history_]
+    again = [own.train_loss[0] for own in model.fit(GRAPHS, CLASSES).history_]
+    assert all(later < earlier for later, earlier in zip(again, first, strict=True))
+
+
 def test_warm_start_continues() -> None:
     model = CLIPClassifier(**{**FAST, "epochs": 3}, warm_start=True).fit(GRAPHS, CLASSES)
     first = model.history_[0].train_loss
