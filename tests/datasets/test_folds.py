@@ -1,3 +1,4 @@
+import numpy as np
 import pytest
 import torch
 from sklearn.model_selection import StratifiedKFold
@@ -79,8 +80,29 @@ def test_a_share_that_is_none(fraction: float) -> None:
 
 
 def test_too_few_graphs_to_hold_out() -> None:
-    with pytest.raises(InvalidParameterError, match="every class"):
+    with pytest.raises(InvalidParameterError, match="Every class must have at least two graphs"):
         hold_out(torch.arange(3), torch.tensor([0, 0, 1]), 0.3, seed=0)
+    both = r"each of the 2 classes. Got fraction=0.1 of 4 graphs, which are parts of 3 and 1"
+    with pytest.raises(InvalidParameterError, match=both):
+        hold_out(torch.arange(4), torch.tensor([0, 0, 1, 1]), 0.1, seed=0)
+    with pytest.raises(InvalidParameterError, match=r"must have a graph\. .* parts of 0 and 1"):
+        hold_out([0], torch.rand(3), 0.5, seed=0)
+
+
+@pytest.mark.usefixtures("without_shape_checks")
+def test_groups_to_hold_out() -> None:
+    y = torch.tensor([0, 1, 0, 1])
+    with pytest.raises(InvalidParameterError, match=r"each of the 4 graphs. Got \[3\]"):
+        hold_out(torch.arange(4), y, 0.5, 0, torch.arange(3))
+    with pytest.raises(InvalidParameterError, match="Got list"):
+        hold_out(torch.arange(4), y, 0.5, 0, [0, 1, 2, 3])  # type: ignore[arg-type]
+    with pytest.raises(InvalidParameterError, match=r"at least 10 groups, .* Got 4"):
+        hold_out(torch.arange(4), y, 0.1, 0, torch.arange(4))
+
+
+def test_a_fraction_of_numpy() -> None:
+    parts = hold_out(torch.arange(100), classes(), np.float32(0.25), seed=0)
+    assert [len(part) for part in parts] == [75, 25]
 
 
 @pytest.mark.parametrize("regression", [False, True])

@@ -1,7 +1,7 @@
 """CLIPEmbedding: vectors of graphs, with and without targets."""
 
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -64,6 +64,38 @@ def test_saving(with_targets: bool, tmp_path: Path) -> None:
     loaded = CLIPEmbedding.load(tmp_path / "model.safetensors")
     np.testing.assert_array_equal(loaded.transform(GRAPHS), model.transform(GRAPHS))
     assert len(loaded.get_feature_names_out()) == 16
+
+
+@pytest.mark.parametrize("y", [CLASSES, [len(graph) + 0.5 for graph in GRAPHS]])
+def test_warm_start_continues_also_after_loading(y: list[Any], tmp_path: Path) -> None:
+    model = CLIPEmbedding(**{**FAST, "epochs": 3}, warm_start=True).fit(GRAPHS, y)
+    first = model.history_[0].train_loss
+    model.save(tmp_path / "model")
+    loaded = CLIPEmbedding.load(tmp_path / "model")
+    assert model.fit(GRAPHS, y).history_[0].train_loss[0] < first[0]
+    assert loaded.fit(GRAPHS, y).history_[0].train_loss == model.history_[0].train_loss
+    other = [0.5, 1.5] * 12 if y is CLASSES else CLASSES
+    with pytest.raises(InvalidParameterError, match="as in the first call of fit"):
+        model.fit(GRAPHS, other)
+
+
+def test_warm_start_without_targets_draws_weights() -> None:
+    model = CLIPEmbedding(**{**FAST, "epochs": 2}, warm_start=True).fit(GRAPHS)
+    expected = model.transform(GRAPHS)
+    np.testing.assert_array_equal(model.fit(GRAPHS).transform(GRAPHS), expected)
+    with pytest.raises(InvalidParameterError, match="but for none before"):
+        model.fit(GRAPHS, CLASSES)
+
+
+def test_names_of_features_are_those_of_the_networks() -> None:
+    model = CLIPEmbedding(**FAST).fit(GRAPHS).set_params(hidden_channels=99)
+    assert len(model.get_feature_names_out()) == FAST["hidden_channels"]
+
+
+def test_missing_numbers_as_targets() -> None:
+    sizes = [np.nan, *(float(len(graph)) for graph in GRAPHS[1:])]
+    model = CLIPEmbedding(**{**FAST, "epochs": 1}).fit(GRAPHS, sizes)
+    assert model.history_[0].metric == "rmse"
 
 
 def test_bad_parameters() -> None:

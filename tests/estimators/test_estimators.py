@@ -162,6 +162,21 @@ def test_validation_stops_training_and_keeps_the_best_epoch() -> None:
     assert history.validation_score[history.best_epoch - 1] == max(history.validation_score)
 
 
+def test_patience_without_validation_graphs_follows_the_loss() -> None:
+    model = CLIPClassifier(**{**FAST, "epochs": 200, "learning_rate": 0.1}, patience=2)
+    [history] = model.fit(GRAPHS, CLASSES).history_
+    assert len(history.train_loss) < 200
+    assert history.best_epoch == np.argmin(history.train_loss) + 1
+
+
+def test_warm_start_continues_every_network() -> None:
+    parameters = {**FAST, "epochs": 3, "n_ensemble": 2, "warm_start": True}
+    model = CLIPClassifier(**parameters).fit(GRAPHS, CLASSES)
+    first = [own.train_loss[0] for own in model.history_]
+    again = [own.train_loss[0] for own in model.fit(GRAPHS, CLASSES).history_]
+    assert all(later < earlier for later, earlier in zip(again, first, strict=True))
+
+
 def test_warm_start_continues() -> None:
     model = CLIPClassifier(**{**FAST, "epochs": 3}, warm_start=True).fit(GRAPHS, CLASSES)
     first = model.history_[0].train_loss
@@ -231,46 +246,6 @@ def test_a_given_number_of_colors() -> None:
     assert np.isfinite(model.predict_proba([nx.cycle_graph(20)])).all()
     with pytest.raises(InvalidParameterError, match="num_colors"):
         CLIPClassifier(**FAST, num_colors="many").fit(graphs, CLASSES)
-
-
-@pytest.mark.parametrize(
-    ("graphs", "y", "error", "message"),
-    [
-        ([], [], InvalidGraphError, "at least one graph"),
-        (np.ones((4, 2)), [0, 1, 0, 1], InvalidGraphError, "Got ndarray as graph 0"),
-        ("CCO", [0], InvalidGraphError, "Got a single str"),
-        (GRAPHS[0], ["ring"], InvalidGraphError, "Got a single Graph"),
-        (GRAPHS, CLASSES[:-1], InvalidParameterError, "row for each of the 24 graphs. Got 23"),
-        (GRAPHS, ["ring"] * 24, InvalidParameterError, "two classes. Got one class, 'ring'"),
-        ([*GRAPHS[:-1], None], CLASSES, InvalidGraphError, "Got NoneType as graph 23"),
-    ],
-)
-def test_bad_input(graphs: Any, y: Any, error: type[Exception], message: str) -> None:
-    with pytest.raises(error, match=message):
-        CLIPClassifier(**FAST).fit(graphs, y)
-
-
-@pytest.mark.parametrize("y", [["a"] * 24, [np.inf] * 24, [np.nan] * 24, np.ones((24, 1, 1))])
-def test_targets_that_are_no_numbers(y: Any) -> None:
-    with pytest.raises(InvalidParameterError, match=r"target|numbers"):
-        CLIPRegressor(**FAST).fit(GRAPHS, y)
-
-
-@pytest.mark.parametrize(
-    ("parameters", "message"),
-    [
-        ({"n_ensemble": 0}, "n_ensemble must be an integer of at least 1. Got 0"),
-        ({"n_draws": True}, "n_draws must be an integer"),
-        ({"epochs": 0}, "epochs"),
-        ({"coloring": "rainbow"}, "coloring must be"),
-        ({"validation_fraction": 2.0}, "fraction must be between 0 and 1"),
-        ({"device": "abacus"}, "device must be"),
-        ({"class_weight": "heavy"}, "class_weights"),
-    ],
-)
-def test_bad_parameters(parameters: dict[str, Any], message: str) -> None:
-    with pytest.raises(InvalidParameterError, match=message):
-        CLIPClassifier(**{**FAST, **parameters}).fit(GRAPHS, CLASSES)
 
 
 def test_a_training_that_diverges() -> None:

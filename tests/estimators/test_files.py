@@ -3,9 +3,11 @@
 from pathlib import Path
 from typing import Any
 
+import networkx as nx
 import numpy as np
 import pytest
 from safetensors import safe_open
+from sklearn.exceptions import NotFittedError
 from tests.estimators.examples import FAST, rings_and_chains
 
 import clipgnn
@@ -42,13 +44,29 @@ def test_a_classifier_is_the_same_after_loading(options: dict[str, Any], tmp_pat
     assert not any(own.training for own in loaded.models_)
 
 
-@pytest.mark.parametrize("labels", [[3, 5], [True, False], [0.0, 2.0], ["é", "b"]])
-def test_types_of_classes(labels: list[Any], tmp_path: Path) -> None:
-    y = [labels[own == "ring"] for own in CLASSES]
+@pytest.mark.parametrize(
+    "labels",
+    [
+        [3, 5],
+        [True, False],
+        [0.0, 2.0],
+        ["é", "b"],
+        np.array([1, 2], dtype=np.int8),
+        np.array([2**62, 2**63 - 1]),
+        np.array([0, 2**64 - 1], dtype=np.uint64),
+        np.array([1, 2], dtype=np.float32),
+        np.array([True, False]),
+        np.array(["long", "s"]),
+        np.array(["long", "s"], dtype=object),
+    ],
+    ids=repr,
+)
+def test_types_of_classes(labels: Any, tmp_path: Path) -> None:
+    y = np.asarray(labels)[[int(own == "ring") for own in CLASSES]]
     model = CLIPClassifier(**QUICK).fit(GRAPHS, y)
     model.save(tmp_path / "model.safetensors")
     loaded = CLIPClassifier.load(tmp_path / "model.safetensors")
-    assert loaded.classes_.dtype.kind == model.classes_.dtype.kind
+    assert loaded.classes_.dtype == model.classes_.dtype
     assert loaded.predict(GRAPHS).tolist() == model.predict(GRAPHS).tolist()
 
 
@@ -121,10 +139,50 @@ def test_descriptions_of_other_versions(key: str, value: Any, tmp_path: Path) ->
         CLIPClassifier.load(path)
 
 
-def test_classes_that_cannot_be_saved(tmp_path: Path) -> None:
-    y = np.empty(len(CLASSES), dtype=object)
-    y[:] = CLASSES
-    model = CLIPClassifier(**QUICK).fit(GRAPHS, y)
-    with pytest.raises(InvalidParameterError, match="Use strings"):
-        model.save(tmp_path / "model.safetensors")
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({"class_weight": {np.int64(0): np.float32(2), 1: 0.5}}, {0: 2.0, 1: 0.5}),
+        ({"random_state": np.int64(3)}, 3),
+        ({"n_draws": np.int32(2)}, 2),
+        ({"dropout": np.float32(0.5)}, 0.5),
+        ({"node_attributes": np.array(["letter"])}, ("letter",)),
+        ({"kinds": {np.str_("letter"): "category"}}, {"letter": "category"}),
+        ({"class_weight": "balanced"}, "balanced"),
+    ],
+)
+@pytest.mark.usefixtures("without_shape_checks")
+def test_parameters_of_numpy(options: dict[str, Any], expected: Any, tmp_path: Path) -> None:
+    y = [int(own == "ring") for own in CLASSES]
+    CLIPClassifier(**{**QUICK, **options}).fit(GRAPHS, y).save(tmp_path / "model")
+    [name] = options
+    assert CLIPClassifier.load(tmp_path / "model").get_params()[name] == expected
+
+
+@pytest.mark.parametrize("letters", ["ab", [2**63 - 1, -(2**63)], [0.5, 1.5], [True, 1]])
+def test_vocabularies(letters: Any, tmp_path: Path) -> None:
+    graphs = [graph.copy() for graph in GRAPHS]
+    for graph in graphs:
+        nx.set_node_attributes(graph, {node: letters[node % 2] for node in graph}, "letter")
+    model = CLIPClassifier(**QUICK, kinds={"letter": "category"}).fit(graphs, CLASSES)
+    model.save(tmp_path / "model")
+    loaded = CLIPClassifier.load(tmp_path / "model")
+    assert loaded.encoding_ == model.encoding_
+    np.testing.assert_array_equal(loaded.predict_proba(graphs), model.predict_proba(graphs))
+
+
+@pytest.mark.usefixtures("without_shape_checks")
+def test_what_cannot_be_saved(tmp_path: Path) -> None:
+    class Mine(clipgnn.Random):
+        pass
+
+    model: Any = CLIPClassifier(**QUICK, coloring=Mine()).fit(GRAPHS, CLASSES)
+    with pytest.raises(InvalidParameterError, match="coloring scheme"):
+        model.save(tmp_path / "model")
+    with pytest.raises(InvalidParameterError, match=r"path must be a str.* Got None"):
+        model.save(None)
+    with pytest.raises(InvalidParameterError, match=r"Got a CLIPClassifier\. Use its method save"):
+        clipgnn.save(model, tmp_path / "model")
+    with pytest.raises(NotFittedError):
+        CLIPClassifier().save(tmp_path / "model")
     assert not list(tmp_path.iterdir())

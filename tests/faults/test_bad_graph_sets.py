@@ -170,15 +170,15 @@ LISTS: dict[str, tuple[Any, tuple[str, ...]]] = {
     "num_nodes is a float": (three(1, num_nodes=3.0), ("Graph 1: num_nodes", "integer", "3.0")),
     "num_nodes is negative": (three(1, num_nodes=-1), ("Graph 1: num_nodes", "-1")),
     "num_nodes is text": (three(1, num_nodes="3"), ("Graph 1: num_nodes", "'3'")),
-    "a networkx graph": (nx.path_graph(3), ("Graph 0", "Data", "int", "from_networkx")),
-    "networkx graphs": ([nx.path_graph(3)], ("Graph 0", "Got Graph", "from_networkx")),
+    "a networkx graph": (nx.path_graph(3), ("list of torch_geometric.data.Data", "single Graph")),
+    "networkx graphs": ([nx.path_graph(3)], ("Got Graph as graph 0", "from_networkx")),
     "one graph": (three()[0], ("list of torch_geometric.data.Data", "single Data")),
-    "a batch of all": ([Batch.from_data_list(three())], ("Graph 0: y must have one row",)),
-    "other data": ([HeteroData()], ("Graph 0", "HeteroData")),
+    "a batch of all": ([Batch.from_data_list(three())], ("Graph 0: it must be one graph",)),
+    "other data": ([HeteroData()], ("Got HeteroData as graph 0",)),
     "None": (None, ("list of torch_geometric.data.Data", "NoneType")),
     "text": ("MUTAG", ("list of torch_geometric.data.Data", "str")),
-    "a hole": ([*three(), None], ("Graph 3", "NoneType")),
-    "tuples": ([(torch.rand(3, 2), PATH)], ("Graph 0", "tuple")),
+    "a hole": ([*three(), None], ("Got NoneType as graph 3",)),
+    "tuples": ([(torch.rand(3, 2), PATH)], ("Got tuple as graph 0",)),
 }
 
 

@@ -15,6 +15,8 @@ from tests.training.examples import some_graphs
 from torch import Tensor
 
 from clipgnn import (
+    CLIP,
+    CLIPClassifier,
     ModelSpec,
     PackedGraphs,
     Recipe,
@@ -227,6 +229,13 @@ KINDS: dict[str, tuple[dict[str, Any], type[ClipGNNError], tuple[str, ...]]] = {
         ("model must be a ModelSpec or a network", "str", "ModelSpec('clip')"),
     ),
     "a model": ({"model": torch.nn.Linear(1, 1)}, InvalidParameterError, ("ModelSpec", "Linear")),
+    "a class": ({"model": CLIP}, InvalidParameterError, ("the class CLIP", "ModelSpec('clip')")),
+    "a trained model": (
+        {"model": train(TEN, SMALL, ONE_EPOCH, [GOOD], [0])[0]},
+        InvalidParameterError,
+        ("Got TrainedModel", "Use its attribute model"),
+    ),
+    "an estimator": ({"model": CLIPClassifier()}, InvalidParameterError, ("CLIPClassifier",)),
     "a dict as recipe": ({"recipe": {"epochs": 1}}, InvalidParameterError, ("recipe must", "dict")),
     "no recipe": ({"recipe": None}, InvalidParameterError, ("recipe must", "NoneType")),
     "one split": ({"splits": GOOD}, InvalidParameterError, ("splits must be a list", "Split")),

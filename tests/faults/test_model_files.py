@@ -131,16 +131,26 @@ def with_config(path: Path, **values: Any) -> None:
     with_config_text(path, json.dumps({**config, **values}))
 
 
-@pytest.mark.parametrize("metadata", [None, {"format": "pt"}, {"format": "clipgnn/4"}])
-def test_files_of_other_programs_and_newer_formats(
-    metadata: dict[str, str] | None, tmp_path: Path
-) -> None:
+@pytest.mark.parametrize(
+    ("found", "said"),
+    [
+        (None, "another program wrote it"),
+        ("pt", "another program wrote it"),
+        ("clipgnn/4", "a newer clipgnn than 0.1.0 wrote it. Install that version"),
+        ("clipgnn/10", "a newer clipgnn"),
+        ("clipgnn/1", "an earlier clipgnn wrote it. Train the model again"),
+        ("clipgnn/2", "an earlier clipgnn"),
+        ("clipgnn.CLIP/1", "an earlier clipgnn"),
+        ("clipgnn.CLIP/2", "an earlier clipgnn"),
+    ],
+)
+def test_files_of_other_programs_and_formats(found: str | None, said: str, tmp_path: Path) -> None:
     path = tmp_path / "foreign.safetensors"
-    save_file({"weight": torch.ones(3)}, path, metadata)
+    save_file({"weight": torch.ones(3)}, path, None if found is None else {"format": found})
     message = refusal(path)
-    assert "clipgnn/3" in message
-    assert repr((metadata or {}).get("format")) in message
-    assert "another program, or a newer clipgnn" in message
+    assert "'clipgnn/3'" in message
+    assert f"Got {found!r}" in message
+    assert said in message
 
 
 @pytest.mark.parametrize("name", [None, "", "clap", "wl", "CLIP"])

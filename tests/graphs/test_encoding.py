@@ -123,16 +123,36 @@ def test_targets() -> None:
     assert PackedGraphs.from_networkx(graphs, y=np.array([True, False])).targets.tolist() == [1, 0]
     assert PackedGraphs.from_networkx(graphs, y=[0.5, 1.5]).targets.dtype == torch.float32
     assert PackedGraphs.from_networkx(graphs, y=[[0.5, 1], [1.5, 2]]).num_targets == 2
-    with pytest.raises(InvalidGraphError, match=r"Got 'yes'. Number the classes"):
+    with pytest.raises(
+        InvalidGraphError, match=r"Got 'yes' in an array of <U3. Number the classes"
+    ):
         PackedGraphs.from_networkx(graphs, y=["yes", "no"])
 
 
 @pytest.mark.parametrize(
     ("values", "options", "message"),
     [
-        ((1.5, None), {}, "'value' of the nodes must be a finite number. Got None in graph 0, nod"),
-        ((1.5, float("nan")), {}, "must be a finite number. Got nan in graph 0, node 1"),
-        (([1.0], [1.0, 2.0]), {}, r"must be a finite number. Got \[1.0, 2.0\] in graph 0, node 1"),
+        (
+            (1.5, None),
+            {},
+            "'value' of the nodes must be a finite number, at most 3.4e.38. Got None in gr",
+        ),
+        ((1.5, float("nan")), {}, "must be a finite number, .* Got nan in graph 0, node 1"),
+        (
+            ([1.0], [1.0, 2.0]),
+            {},
+            r"must be a finite number, .* Got \[1.0, 2.0\] in graph 0, node 1",
+        ),
+        ((10**400, 1.5), {}, "Got an integer of 1329 bits in graph 0, node 0"),
+        ((1.5, 1e300), {}, "Got 1e.300 in graph 0, node 1"),
+        (([], []), {}, r"lists of numbers of one length. Got \[\] in graph 0, node 0"),
+        ((np.ones((2, 2)),), {}, r"must be 2 finite numbers, .* Got \[\[1.0, 1.0\]"),
+        (
+            ("a", float("inf")),
+            {},
+            "must be strings, .*finite numbers, .* Got inf in graph 0, node 1",
+        ),
+        ((2**64, 1), {}, "integers of at most 64 bits, .* Got 18446744073709551616 in graph 0"),
         (({"a"}, {"b"}), {}, r"must be strings, booleans, finite numbers, .* in graph 0, node 0"),
         (
             (1.5, float("nan")),

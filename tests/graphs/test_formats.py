@@ -9,13 +9,16 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
+from torch_geometric.data import Batch, Data
 
 from clipgnn import PackedGraphs
-from clipgnn.errors import InvalidGraphError
+from clipgnn.errors import InvalidGraphError, InvalidParameterError
+from clipgnn.graphs import formats
 
 if TYPE_CHECKING:
     Graph = nx.Graph[Any]
 
+EDGE = Data(edge_index=torch.tensor([[0, 1], [1, 0]]), num_nodes=2)
 VALUES: dict[str, st.SearchStrategy[Any]] = {
     "text": st.text(max_size=3),
     "flag": st.booleans(),
@@ -132,7 +135,19 @@ def test_entries_of_matrices() -> None:
     ("method", "graphs", "message"),
     [
         ("from_networkx", nx.path_graph(2), "must be a list of graphs of networkx. Got a single G"),
-        ("from_networkx", "CCO", "Got a single str"),
+        ("from_networkx", "CCO", "must be a list of graphs of networkx. Got a single str"),
+        ("from_networkx", None, "must be a list of graphs of networkx. Got NoneType"),
+        ("from_networkx", {"a": nx.path_graph(2)}, "Got dict"),
+        ("from_networkx", np.array([[None]]), "Got ndarray with 2 axes"),
+        ("from_networkx", [Data()], r"Got Data as graph 0. Use PackedGraphs.from_data_list for"),
+        ("from_networkx", [nx.path_graph(2), Data()], "Data as graph 1. Convert all graphs to one"),
+        ("from_networkx", [sparse.eye_array(2)], "Use PackedGraphs.from_scipy for graphs of scipy"),
+        ("from_scipy", sparse.eye_array(2), "Got a single dia_array. Use a list of one"),
+        ("from_data_list", nx.path_graph(2), "Got a single Graph. Use a list of one"),
+        ("from_data_list", [nx.path_graph(2)], "Graph as graph 0. Use PackedGraphs.from_networkx"),
+        ("from_data_list", Batch.from_data_list([EDGE]), r"Got a single DataBatch. Use its to_da"),
+        ("from_data_list", [Batch.from_data_list([EDGE, EDGE])], "one graph. Got a batch of 2"),
+        ("from_data_list", [[EDGE]], "Got list as graph 0"),
         ("from_networkx", 3, "must be a list of graphs of networkx. Got int"),
         ("from_networkx", [], "at least one graph"),
         ("from_networkx", [nx.path_graph(2), None], "Got NoneType as graph 1"),
@@ -150,3 +165,60 @@ def test_entries_of_matrices() -> None:
 def test_other_objects_are_refused(method: str, graphs: Any, message: str) -> None:
     with pytest.raises(InvalidGraphError, match=message):
         getattr(PackedGraphs, method)(graphs)
+
+
+def test_arrays_of_objects_and_tuples_are_lists() -> None:
+    graphs = np.empty(3, dtype=object)
+    graphs[:] = [nx.path_graph(size) for size in (2, 3, 4)]
+    for own in (graphs, tuple(graphs), iter(graphs)):
+        assert PackedGraphs.from_networkx(own).node_pointers.tolist() == [0, 2, 5, 9]
+    assert len(PackedGraphs.from_data_list((EDGE, EDGE))) == 2
+
+
+def test_matrices_of_zeros_and_ones_have_weights_if_the_encoding_has() -> None:
+    """Otherwise graphs could not be read alone, without those of other weights."""
+    ones, twos = (sparse.csr_array(np.array([[0.0, w], [w, 0.0]])) for w in (1.0, 2.0))
+    both = PackedGraphs.from_scipy([ones, twos])
+    alone = PackedGraphs.from_scipy([ones], encoding=both.encoding)
+    assert alone.edge_weight is not None
+    assert alone.edge_weight.tolist() == [1.0, 1.0]
+
+
+@pytest.mark.parametrize("values", ["ab", [1.5, 2.5], [[1.0, 2.0], [3.0, 4.0]]])
+def test_graphs_without_edges_need_no_attributes_of_edges(values: Any) -> None:
+    graph: Graph = nx.path_graph(3)
+    for pair, value in zip(graph.edges, values, strict=True):
+        graph.edges[pair]["kind"] = value
+    encoding = PackedGraphs.from_networkx([graph, nx.empty_graph(2)]).encoding
+    alone = PackedGraphs.from_networkx([nx.empty_graph(2)], encoding=encoding)
+    assert alone.edge_attr is not None
+    assert alone.edge_attr.shape == (0, 1 if values == [1.5, 2.5] else 2)
+    with pytest.raises(InvalidGraphError, match="edges must have the attribute 'kind'"):
+        PackedGraphs.from_networkx([nx.path_graph(2)], encoding=encoding)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"y": [None, 1]}, "Got None in an array of object"),
+        ({"y": np.array([0, 1], dtype=object)}, "Got 0 in an array of object"),
+        ({"y": [[1.0], [1.0, 2.0]]}, "the same number of targets for each graph"),
+        ({"y": ["a", "b"]}, "Got 'a' in an array of <U1. Number the classes"),
+        ({"y": [0, 1, 2]}, "one row for each of the 2 graphs. Got 3"),
+        ({"y": []}, "one row for each of the 2 graphs. Got 0"),
+        ({"encoding": "letters"}, "encoding must be that of a PackedGraphs, or None. Got str"),
+        ({"kinds": "number"}, "kinds must be a dictionary .* Got 'number'"),
+        ({"kinds": ["number"]}, "kinds must be a dictionary"),
+        ({"node_attributes": 3}, "node_attributes must be a list of names. Got 3"),
+        ({"node_attributes": "letter"}, r"Use \['letter'\]"),
+    ],
+)
+@pytest.mark.usefixtures("without_shape_checks")
+def test_options_that_are_refused(options: dict[str, Any], message: str) -> None:
+    with pytest.raises((InvalidGraphError, InvalidParameterError), match=message):
+        PackedGraphs.from_networkx([nx.path_graph(2), nx.path_graph(3)], **options)
+
+
+def test_targets_of_pyg_are_not_read_with_named_attributes() -> None:
+    labeled = Data(edge_index=EDGE.edge_index, num_nodes=2, y=1)
+    assert len(formats.read([labeled, EDGE])) == 2

@@ -162,6 +162,7 @@ def test_estimators_read_smiles() -> None:
     )
     model.fit(smiles, ["alcohol"] * 3 + ["amine"] * 3)
     assert model.predict(["OCC", "NCC"]).tolist() == ["alcohol", "amine"]
+    assert model.encoding_ is not None
     assert {own.name for own in model.encoding_.nodes} >= {"element", "charge"}
 
 

@@ -1,5 +1,6 @@
 """Splits of a data set: stratified folds and validation parts."""
 
+import math
 from typing import Any
 
 import numpy as np
@@ -69,7 +70,11 @@ def stratified_folds(
 
 
 def hold_out(
-    train: GraphIndices, y: Tensor, fraction: float, seed: int, groups: Tensor | None = None
+    train: GraphIndices,
+    y: Tensor,
+    fraction: float | np.floating[Any],
+    seed: int,
+    groups: Tensor | None = None,
 ) -> tuple[Tensor, Tensor]:
     """Split training graphs into a training and a validation part, with equal shares of classes.
 
@@ -92,26 +97,44 @@ def hold_out(
     from sklearn.model_selection import train_test_split
 
     targets, seed = _targets(y), check_seed(seed, bits=NUMPY_BITS)
-    if isinstance(fraction, bool) or not isinstance(fraction, int | float) or not 0 < fraction < 1:
+    real = isinstance(fraction, int | float | np.floating) and not isinstance(fraction, bool)
+    if not real or not 0 < fraction < 1:
         raise InvalidParameterError(f"fraction must be between 0 and 1. Got {shown(fraction)}.")
     chosen, mask_length = as_graph_indices("train", train)
     check_graph_indices("train", chosen, mask_length, targets.shape[0])
     if groups is not None:
-        own = stratified_folds(targets[chosen], max(2, round(1 / fraction)), seed, groups[chosen])
+        number = max(2, round(1 / fraction))
+        _checked_groups(groups, targets.shape[0], 1)
+        own_groups = _checked_groups(groups[chosen], chosen.numel(), number)
+        own = stratified_folds(targets[chosen], number, seed, own_groups)
         return tuple(chosen[part].sort().values for part in own[0])  # type: ignore[return-value]
-    try:
-        kept, held_out = train_test_split(
-            chosen.numpy(),
-            test_size=fraction,
-            random_state=seed,
-            stratify=None if targets.is_floating_point() else targets[chosen].numpy(),
-        )
-    except ValueError as error:
-        raise InvalidParameterError(
-            f"Both parts must have graphs of every class. Got fraction={fraction} of "
-            f"{chosen.numel()} graphs: {error} Use another fraction, or more graphs."
-        ) from error
+    classes = None if targets.is_floating_point() else targets[chosen]
+    _check_parts(chosen.numel(), classes, float(fraction))
+    kept, held_out = train_test_split(
+        chosen.numpy(),
+        test_size=float(fraction),
+        random_state=seed,
+        stratify=None if classes is None else classes.numpy(),
+    )
     return torch.from_numpy(kept).sort().values, torch.from_numpy(held_out).sort().values
+
+
+def _check_parts(graphs: int, classes: Tensor | None, fraction: float) -> None:
+    """Check that both parts can have graphs, and of every class."""
+    held_out = math.ceil(fraction * graphs)
+    counts = None if classes is None else classes.unique(return_counts=True)[1]
+    each = 1 if counts is None else counts.numel()
+    if counts is not None and counts.numel() and int(counts.min()) < 2:
+        raise InvalidParameterError(
+            "Every class must have at least two graphs, one for each part. Got a class with one of "
+            f"{graphs} graphs. Use more graphs, or leave that class out."
+        )
+    if min(held_out, graphs - held_out) < max(1, each):
+        needed = "a graph" if counts is None else f"a graph of each of the {each} classes"
+        raise InvalidParameterError(
+            f"Both parts must have {needed}. Got fraction={fraction} of {graphs} graphs, which are "
+            f"parts of {graphs - held_out} and {held_out}. Use another fraction, or more graphs."
+        )
 
 
 def _checked_groups(groups: Tensor, num_graphs: int, num_folds: int) -> Tensor:

@@ -3,7 +3,7 @@
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any, TypeVar, cast
 
 import numpy as np
@@ -16,12 +16,12 @@ from torch import Tensor
 from clipgnn.coloring.schemes import Scheme
 from clipgnn.coloring.suggestion import suggested_colorings
 from clipgnn.datasets.folds import hold_out
-from clipgnn.errors import DivergedError, InvalidGraphError, InvalidParameterError, shown
+from clipgnn.errors import DivergedError, InvalidParameterError, shown
 from clipgnn.estimators import files
 from clipgnn.estimators.progress import TrainingProgress
-from clipgnn.graphs import formats
+from clipgnn.estimators.reading import read_more, read_training
 from clipgnn.graphs.columns import Kind
-from clipgnn.graphs.encoding import AttributeEncoding
+from clipgnn.graphs.encoding import AttributeEncoding, ChosenAttributes
 from clipgnn.graphs.packed import PackedGraphs
 from clipgnn.nn.network import Network
 from clipgnn.parameters import Recipe
@@ -106,28 +106,21 @@ class GraphEstimator(BaseEstimator, ABC):  # type: ignore[misc]
     def _read_training(self, X: Graphs) -> PackedGraphs:
         """Read the training graphs. The encoding is kept after the training, if it succeeds."""
         if self._continues():
-            return self._read(X)
-        if isinstance(X, PackedGraphs):
-            return X
-        return PackedGraphs.from_columns(
-            formats.read(X),
-            node_attributes=self.node_attributes,
-            edge_attributes=self.edge_attributes,
-            graph_attributes=self.graph_attributes,
-            kinds=self.kinds,
-        )
+            return read_more(X, self.encoding_, self.models_[0], strict=True)
+        return read_training(X, self._chosen())
+
+    def _chosen(self) -> ChosenAttributes:
+        return {
+            "node_attributes": self.node_attributes,
+            "edge_attributes": self.edge_attributes,
+            "graph_attributes": self.graph_attributes,
+            "kinds": self.kinds,
+        }
 
     def _read(self, X: Graphs) -> PackedGraphs:
         """Read graphs with the encoding of the training graphs."""
         check_is_fitted(self, "models_")
-        if isinstance(X, PackedGraphs):
-            if None not in (X.encoding, self.encoding_) and X.encoding != self.encoding_:
-                raise InvalidGraphError(
-                    "X must have the encoding of the training graphs. Got another one. Use "
-                    "PackedGraphs.from_networkx(graphs, encoding=model.encoding_), or a list."
-                )
-            return X
-        return PackedGraphs.from_columns(formats.read(X), encoding=self.encoding_)
+        return read_more(X, self.encoding_, self.models_[0], strict=False)
 
     def _continues(self) -> bool:
         return self.warm_start and hasattr(self, "models_")
@@ -139,7 +132,7 @@ class GraphEstimator(BaseEstimator, ABC):  # type: ignore[misc]
                 "X must have at least two graphs, for batch statistics. Got one sample."
             )
         self._check_counts()
-        random = check_random_state(self.random_state)
+        random = _random(self.random_state)
         seeds = random.randint(SEEDS, size=2 * self.n_ensemble + 1).tolist()
         of_members, of_splits = seeds[: self.n_ensemble], seeds[self.n_ensemble : -1]
         splits = [self._split(graphs, seed) for seed in of_splits]
@@ -159,7 +152,7 @@ class GraphEstimator(BaseEstimator, ABC):  # type: ignore[misc]
     def _draw(self, graphs: PackedGraphs) -> None:
         """Draw the members with random weights, without training."""
         self._check_counts()
-        random = check_random_state(self.random_state)
+        random = _random(self.random_state)
         *seeds, self.draw_seed_ = random.randint(SEEDS, size=self.n_ensemble + 1).tolist()
         members = new_members(self._spec(graphs), graphs, self._recipe(), seeds).eval()
         self.models_ = [members.member(number) for number in range(self.n_ensemble)]
@@ -178,16 +171,25 @@ class GraphEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         if not self._continues():
             spec = self._spec(graphs)
             return list(train(graphs, spec, recipe, splits, seeds, device, callback=progress))
-        if len(self.models_) != self.n_ensemble:
-            raise InvalidParameterError(
-                f"n_ensemble must be {len(self.models_)}, as in the first call of fit, if "
-                f"warm_start is true. Got {shown(self.n_ensemble)}."
-            )
+        self._check_unchanged()
         return [
             own
             for model, split, seed in zip(self.models_, splits, seeds, strict=True)
             for own in train(graphs, model, recipe, [split], [seed], device, callback=progress)
         ]
+
+    def _check_unchanged(self) -> None:
+        """Check that the parameters of the networks are those of the first call of fit."""
+        config = asdict(self.models_[0].config)
+        names = ("num_colorings", "num_colors", "num_layers", "hidden_channels", "dropout")
+        before = {name: config.get(name) for name in names}
+        for name, value in {**before, "n_ensemble": len(self.models_)}.items():
+            given = getattr(self, name)
+            if isinstance(given, int | float | np.number) and given != value:
+                raise InvalidParameterError(
+                    f"{name} must be {value}, as in the first call of fit, if warm_start is true. "
+                    f"Got {shown(given)}."
+                )
 
     def _spec(self, graphs: PackedGraphs) -> ModelSpec:
         parameters: dict[str, Any] = {
@@ -216,7 +218,11 @@ class GraphEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         everything = torch.arange(len(graphs))
         if self.validation_fraction is None:
             return Split(everything)
-        training, validation = hold_out(everything, graphs.targets, self.validation_fraction, seed)
+        try:
+            fraction = self.validation_fraction
+            training, validation = hold_out(everything, graphs.targets, fraction, seed)
+        except InvalidParameterError as error:
+            raise InvalidParameterError(f"validation_fraction is not possible: {error}") from error
         return Split(training, validation=validation)
 
     def _recipe(self, **task: Any) -> Recipe:
@@ -241,6 +247,7 @@ class GraphEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         )
 
     def _draw_seeds(self) -> list[int]:
+        self._check_counts()
         return [(self.draw_seed_ + draw) % SEEDS for draw in range(self.n_draws)]
 
 
@@ -255,6 +262,16 @@ def with_targets(graphs: PackedGraphs, y: Tensor) -> PackedGraphs:
             f"y must have a row for each of the {len(graphs)} graphs. Got {len(y)}."
         )
     return replace(graphs, y=y)
+
+
+def _random(random_state: Any) -> np.random.RandomState:
+    try:
+        return check_random_state(random_state)
+    except ValueError as error:
+        raise InvalidParameterError(
+            "random_state must be an integer from 0 to 2^32 - 1, a numpy.random.RandomState or "
+            f"None. Got {shown(random_state)}."
+        ) from error
 
 
 def _device_named(device: str) -> str:

@@ -1,6 +1,6 @@
 """CLIP as a classifier of scikit-learn."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,13 +8,12 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
-from sklearn.utils import column_or_1d
-from sklearn.utils.multiclass import check_classification_targets
 from typing_extensions import override
 
 from clipgnn.errors import InvalidParameterError, shown
 from clipgnn.estimators.base import GraphEstimator, Graphs, with_targets
-from clipgnn.estimators.files import plain_classes
+from clipgnn.estimators.targets import Targets, as_labels
+from clipgnn.parameters.rules import POSITIVE
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -71,7 +70,7 @@ class CLIPClassifier(ClassifierMixin, GraphEstimator):  # type: ignore[misc]
 
     class_weight: Mapping[Any, float] | str | None = None
 
-    def fit(self, X: Graphs, y: Sequence[Any] | NDArray[Any]) -> "CLIPClassifier":
+    def fit(self, X: Graphs, y: Targets) -> "CLIPClassifier":
         """Train on graphs and their classes, of any type.
 
         Raises:
@@ -80,7 +79,7 @@ class CLIPClassifier(ClassifierMixin, GraphEstimator):  # type: ignore[misc]
             DivergedError: if the loss becomes infinite.
         """
         graphs = self._read_training(X)
-        classes, numbers = np.unique(_as_labels(y), return_inverse=True)
+        classes, numbers = np.unique(as_labels(y), return_inverse=True)
         if len(classes) < 2:
             raise InvalidParameterError(
                 f"y must have at least two classes. Got one class, {shown(classes.tolist()[0])}."
@@ -113,40 +112,31 @@ class CLIPClassifier(ClassifierMixin, GraphEstimator):  # type: ignore[misc]
 
     @override
     def _learned(self) -> dict[str, Any]:
-        return {"classes": plain_classes(self.classes_)}
+        return {"classes": self.classes_.tolist(), "dtype": self.classes_.dtype.str}
 
     @override
     def _restore(self, learned: Mapping[str, Any]) -> None:
-        self.classes_ = np.array(learned["classes"])
+        self.classes_ = np.array(learned["classes"], dtype=learned["dtype"])
 
     def _probabilities(self, X: Graphs) -> NDArray[np.float64]:
         return np.asarray(self._outputs(X).double().softmax(-1).numpy())
 
     def _class_weights(self, classes: NDArray[Any]) -> str | tuple[float, ...] | None:
-        if not isinstance(self.class_weight, Mapping):
+        if self.class_weight is None or isinstance(self.class_weight, str):
             return self.class_weight
-        unknown = [own for own in self.class_weight if own not in classes.tolist()]
-        if unknown:
+        if not isinstance(self.class_weight, Mapping):
             raise InvalidParameterError(
-                f"class_weight must have classes of y. Got {shown(unknown[0])}."
+                'class_weight must be a dictionary by class, "balanced" or None. Got '
+                f"{shown(self.class_weight)}."
             )
+        for own, weight in self.class_weight.items():
+            if own not in classes.tolist():
+                raise InvalidParameterError(
+                    f"class_weight must have classes of y. Got {shown(own)}."
+                )
+            if not POSITIVE.accepts(weight):
+                raise InvalidParameterError(
+                    f"class_weight must have finite numbers above 0. Got {shown(weight)} for the "
+                    f"class {shown(own)}."
+                )
         return tuple(float(self.class_weight.get(own, 1.0)) for own in classes.tolist())
-
-
-def _as_labels(y: object) -> NDArray[Any]:
-    """Return one label for each graph.
-
-    Raises:
-        InvalidParameterError: if there are none, or they are numbers to regress.
-    """
-    try:
-        labels = column_or_1d(y, warn=True)
-        if labels.size:
-            check_classification_targets(labels)
-    except ValueError as error:
-        raise InvalidParameterError(
-            f"y must be one class for each graph. {error} Use CLIPRegressor for numbers."
-        ) from error
-    if not labels.size:
-        raise InvalidParameterError("y must be one class for each graph. Got none.")
-    return np.asarray(labels)

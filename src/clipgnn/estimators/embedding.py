@@ -1,6 +1,6 @@
 """Representations of graphs by CLIP, as a transformer of scikit-learn."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
@@ -8,13 +8,17 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.multiclass import type_of_target
 from typing_extensions import override
 
+from clipgnn.errors import InvalidParameterError
 from clipgnn.estimators.base import GraphEstimator, Graphs
 from clipgnn.estimators.classifier import CLIPClassifier
+from clipgnn.estimators.reading import read_training
 from clipgnn.estimators.regressor import CLIPRegressor
+from clipgnn.estimators.targets import Targets, are_numbers
 from clipgnn.nn.clip import CLIP
+
+_PREDICTORS = {kind.__name__: kind for kind in (CLIPClassifier, CLIPRegressor)}
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -31,6 +35,7 @@ class CLIPEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, GraphEsti
         models_: the networks.
         history_: losses and scores of each epoch, for each network; empty without targets.
         encoding_: how named attributes are encoded; None for graphs that were given as tensors.
+        predictor_: the classifier or regressor of the targets; None without targets.
 
     Example:
         >>> import networkx
@@ -39,7 +44,7 @@ class CLIPEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, GraphEsti
         (6, 16)
     """
 
-    def fit(self, X: Graphs, y: Sequence[Any] | NDArray[Any] | None = None) -> "CLIPEmbedding":
+    def fit(self, X: Graphs, y: Targets | None = None) -> "CLIPEmbedding":
         """Train on graphs and targets; without targets, draw random weights.
 
         Raises:
@@ -48,15 +53,17 @@ class CLIPEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, GraphEsti
             DivergedError: if the loss becomes infinite.
         """
         if y is None:
-            graphs = self._read_training(X)
+            graphs = read_training(X, self._chosen())
             self._draw(replace(graphs, y=torch.zeros(len(graphs), dtype=torch.int64)))
-        else:
-            numbers = type_of_target(y).startswith("continuous")
-            kind = CLIPRegressor if numbers else CLIPClassifier
-            fitted = kind(**self.get_params(deep=False)).fit(X, y)
-            self.encoding_ = fitted.encoding_
-            self.models_, self.history_ = fitted.models_, fitted.history_
-            self.draw_seed_ = fitted.draw_seed_
+            self.predictor_: CLIPClassifier | CLIPRegressor | None = None
+            return self
+        kind = CLIPRegressor if are_numbers(y) else CLIPClassifier
+        predictor = kind(**self.get_params(deep=False))
+        if self._continues():
+            self._check_kind(kind)
+            _copy_fitted(self.predictor_, predictor)
+        self.predictor_ = predictor.fit(X, y)
+        _copy_fitted(predictor, self)
         return self
 
     def transform(self, X: Graphs) -> NDArray[np.float64]:
@@ -73,13 +80,35 @@ class CLIPEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, GraphEsti
 
     @override
     def _learned(self) -> dict[str, Any]:
-        return {}
+        if self.predictor_ is None:
+            return {"predictor": None}
+        name = type(self.predictor_).__name__
+        return {"predictor": name, "learned": self.predictor_._learned()}
 
     @override
     def _restore(self, learned: Mapping[str, Any]) -> None:
-        pass
+        self.predictor_ = None
+        if learned["predictor"] is not None:
+            self.predictor_ = _PREDICTORS[learned["predictor"]](**self.get_params(deep=False))
+            _copy_fitted(self, self.predictor_)
+            self.predictor_._restore(learned["learned"])
+
+    def _check_kind(self, kind: type[CLIPClassifier | CLIPRegressor]) -> None:
+        if type(self.predictor_) is not kind:
+            before = "none" if self.predictor_ is None else type(self.predictor_).__name__
+            raise InvalidParameterError(
+                "y must be classes or numbers as in the first call of fit if warm_start is true. "
+                f"Got targets for a {kind.__name__}, but for {before} before."
+            )
 
     @property
     def _n_features_out(self) -> int:
         """Number of features, of which scikit-learn makes names."""
-        return len(self.models_) * self.hidden_channels
+        return sum(cast(CLIP, model).config.hidden_channels for model in self.models_)
+
+
+def _copy_fitted(source: Any, target: Any) -> None:
+    """Copy what was learned, which are the attributes whose names end in an underscore."""
+    for name, value in vars(source).items():
+        if name.endswith("_") and name != "predictor_":
+            setattr(target, name, value)

@@ -1,22 +1,18 @@
 """Files of estimators: a model file whose description has everything that prediction needs."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
 from clipgnn.coloring.schemes import Scheme
-from clipgnn.curves import Curves
-from clipgnn.errors import InvalidParameterError, ModelFileError, shown
 from clipgnn.graphs.encoding import AttributeEncoding
-from clipgnn.nn.files import load_described, model_bytes
+from clipgnn.nn.descriptions import load_kind, reading, save_kind
 from clipgnn.nn.network import Network
 from clipgnn.training.history import History
-from clipgnn.writing import write_file
 
 if TYPE_CHECKING:
     from clipgnn.estimators.base import GraphEstimator
@@ -25,14 +21,13 @@ if TYPE_CHECKING:
 def save(estimator: "GraphEstimator", path: str | os.PathLike[str]) -> None:
     """Write a fitted estimator to a file, atomically."""
     description = {
-        "estimator": type(estimator).__name__,
         "parameters": _plain_parameters(estimator.get_params(deep=False)),
         "encoding": None if estimator.encoding_ is None else estimator.encoding_.as_json(),
         "draw_seed": estimator.draw_seed_,
-        "history": [_plain_history(own) for own in estimator.history_],
+        "history": [own.as_json() for own in estimator.history_],
         "learned": estimator._learned(),
     }
-    write_file(os.fspath(path), model_bytes(_joined(estimator.models_), description))
+    save_kind(path, type(estimator).__name__, _joined(estimator.models_), description)
 
 
 def load(kind: type["GraphEstimator"], path: str | os.PathLike[str]) -> "GraphEstimator":
@@ -41,26 +36,15 @@ def load(kind: type["GraphEstimator"], path: str | os.PathLike[str]) -> "GraphEs
     Raises:
         ModelFileError: if the file is damaged, or is not that of such an estimator.
     """
-    network, description = load_described(path)
-    if description is None or description.get("estimator") != kind.__name__:
-        found = "a network" if description is None else shown(description.get("estimator"))
-        raise ModelFileError(
-            f"{os.fspath(path)} must be the file of a {kind.__name__}. Got {found}. Use the class "
-            "that has saved it, or clipgnn.load for networks."
-        )
-    try:
+    network, description = load_kind(path, kind.__name__)
+    with reading(path, kind.__name__):
         estimator = kind(**_parameters(kind, description["parameters"]))
         encoding = description["encoding"]
         estimator.encoding_ = None if encoding is None else AttributeEncoding.from_json(encoding)
         estimator.draw_seed_ = int(description["draw_seed"])
-        estimator.history_ = [_history(own) for own in description["history"]]
+        estimator.history_ = [History.from_json(own) for own in description["history"]]
+        estimator.models_ = [network.member(own) for own in range(network.config.num_members)]
         estimator._restore(description["learned"])
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise ModelFileError(
-            f"The description in {os.fspath(path)} must be that of a {kind.__name__}. It cannot be "
-            f"read: {error!r}. A newer clipgnn may have written it."
-        ) from error
-    estimator.models_ = [network.member(own) for own in range(network.config.num_members)]
     return estimator
 
 
@@ -78,20 +62,21 @@ def _joined(models: list[Network]) -> Network:
 
 def _plain_parameters(parameters: Mapping[str, Any]) -> dict[str, Any]:
     """Parameters as values of JSON; a generator as `random_state` is not kept."""
-    plain: dict[str, Any] = {}
-    for name, value in parameters.items():
-        if isinstance(value, Scheme):
-            value = value.name
-        elif isinstance(value, np.random.RandomState):
-            value = None
-        elif isinstance(value, np.generic):
-            value = value.item()
-        elif isinstance(value, Mapping):
-            value = {"pairs": [list(pair) for pair in value.items()]}
-        elif value is not None and not isinstance(value, bool | int | float | str):
-            value = list(value)
-        plain[name] = value
-    return plain
+    return {name: _plain(value) for name, value in parameters.items()}
+
+
+def _plain(value: Any) -> Any:
+    if value is None or isinstance(value, np.random.RandomState):
+        return None
+    if isinstance(value, Scheme):
+        return value.name
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, Mapping):
+        return {"pairs": [[_plain(key), _plain(own)] for key, own in value.items()]}
+    return [_plain(own) for own in value] if isinstance(value, Iterable) else str(value)
 
 
 def _parameters(kind: type["GraphEstimator"], plain: Mapping[str, Any]) -> dict[str, Any]:
@@ -105,36 +90,3 @@ def _parameter(plain: Any) -> Any:
     if isinstance(plain, dict):
         return dict(map(tuple, plain["pairs"]))
     return tuple(plain) if isinstance(plain, list) else plain
-
-
-def _plain_history(history: History) -> dict[str, Any]:
-    return {
-        "train_loss": history.train_loss,
-        "validation_score": history.validation_score,
-        "metric": history.metric,
-        "best_epoch": history.best_epoch,
-        "seconds": history.seconds,
-    }
-
-
-def _history(plain: Mapping[str, Any]) -> History:
-    curves = Curves(
-        plain["train_loss"],
-        validation_score=plain["validation_score"],
-        metric=plain["metric"],
-    )
-    return History(curves, plain["best_epoch"], plain["seconds"])
-
-
-def plain_classes(classes: NDArray[Any]) -> list[Any]:
-    """Classes as values of JSON.
-
-    Raises:
-        InvalidParameterError: if they are not strings, booleans or numbers.
-    """
-    if classes.dtype.kind not in "Ubiuf":
-        raise InvalidParameterError(
-            "Classes must be strings, booleans or numbers to be saved. Got "
-            f"{shown(classes.tolist()[0])}. Use strings."
-        )
-    return list(classes.tolist())

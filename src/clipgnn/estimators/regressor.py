@@ -1,6 +1,6 @@
 """CLIP as a regressor of scikit-learn."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from sklearn.base import RegressorMixin
 from typing_extensions import override
 
-from clipgnn.errors import InvalidParameterError, shown
 from clipgnn.estimators.base import GraphEstimator, Graphs, with_targets
+from clipgnn.estimators.targets import Targets, as_numbers
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -48,7 +48,7 @@ class CLIPRegressor(RegressorMixin, GraphEstimator):  # type: ignore[misc]
         tags.target_tags.multi_output = True
         return tags
 
-    def fit(self, X: Graphs, y: Sequence[Any] | NDArray[Any]) -> "CLIPRegressor":
+    def fit(self, X: Graphs, y: Targets) -> "CLIPRegressor":
         """Train on graphs and their targets, `[graphs]` or `[graphs, targets]`.
 
         Raises:
@@ -57,7 +57,7 @@ class CLIPRegressor(RegressorMixin, GraphEstimator):  # type: ignore[misc]
             DivergedError: if the loss becomes infinite.
         """
         graphs = self._read_training(X)
-        targets = _as_targets(y)
+        targets = as_numbers(y)
         mean, scale = np.nanmean(targets, axis=0), np.nanstd(targets, axis=0)
         scale = np.where(scale > 0, scale, 1.0)
         standardized = torch.from_numpy((targets - mean) / scale).to(torch.get_default_dtype())
@@ -91,22 +91,3 @@ class CLIPRegressor(RegressorMixin, GraphEstimator):  # type: ignore[misc]
         if self.target_mean_.ndim == 0:
             outputs = outputs[:, :, 0]
         return np.asarray(outputs * self.target_scale_ + self.target_mean_)
-
-
-def _as_targets(y: object) -> NDArray[np.float64]:
-    try:
-        targets = np.asarray(y, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise InvalidParameterError(
-            "y must be numbers, [graphs] or [graphs, targets], NaN where a target is missing. Got "
-            f"{shown(np.asarray(y, dtype=object).flat[0])}."
-        ) from error
-    if targets.ndim not in (1, 2) or targets.size == 0 or np.isinf(targets).any():
-        raise InvalidParameterError(
-            "y must be finite numbers, [graphs] or [graphs, targets], NaN where a target is "
-            f"missing. Got the shape {list(targets.shape)}"
-            f"{' with infinite numbers' if np.isinf(targets).any() else ''}."
-        )
-    if np.isnan(targets).all(axis=0).any():
-        raise InvalidParameterError("Every target must be known for some graph. Got one without.")
-    return targets

@@ -1,5 +1,6 @@
 """Attributes of graphs as channels: categories and numbers."""
 
+import math
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -47,6 +48,20 @@ class Categories:
         numbers = {_key(value): number for number, value in enumerate(self.values)}
         return np.array([numbers.get(_key(_plain(value)), -1) for value in column], dtype=np.int64)
 
+    def check_known(self, columns: GraphColumns, part: Part) -> None:
+        """Check that all values are known.
+
+        Raises:
+            InvalidGraphError: if one is not.
+        """
+        unknown = np.flatnonzero(self.codes(columns, part) < 0)
+        if unknown.size:
+            row = int(unknown[0])
+            raise InvalidGraphError(
+                f"{self.name!r} of the {part} must be one of the values of the encoding. Got "
+                f"{shown(_plain(columns.of(part)[self.name][row]))} in {columns.place(part, row)}."
+            )
+
     def encode(self, columns: GraphColumns, part: Part) -> Tensor:
         """One-hot rows; zeros for values that are not known, with a warning."""
         codes = self.codes(columns, part)
@@ -92,26 +107,32 @@ class Numbers:
         """
         column = _column(columns, part, self.name)
         if isinstance(column, np.ndarray) and column.dtype.kind in "iuf":
-            rows = column.astype(np.float64).reshape(len(column), -1)
+            rows = column.astype(np.float64).reshape(len(column), self._width_of(column))
             wrong = np.arange(len(rows)) if rows.shape[1] != self.width else _not_finite(rows)
         else:
             plain = [_plain(value) for value in column]
             listed = [value if isinstance(value, list | tuple) else [value] for value in plain]
-            wrong = np.flatnonzero([not self._suits(own) for own in listed])
+            largest = _largest()
+            wrong = np.flatnonzero([not self._suits(own, largest) for own in listed])
             rows = np.array([] if wrong.size else listed, dtype=np.float64)
-            wrong = wrong if wrong.size else _not_finite(rows)
         if wrong.size:
             row = int(wrong[0])
             wanted = "a finite number" if self.width == 1 else f"{self.width} finite numbers"
-            got = shown(_plain(column[row]))
             raise InvalidGraphError(
-                f"{self.name!r} of the {part} must be {wanted}. Got {got} in "
-                f"{columns.place(part, row)}."
+                f"{self.name!r} of the {part} must be {wanted}, at most {_largest():.1e}. Got "
+                f"{shown(_plain(column[row]))} in {columns.place(part, row)}."
             )
         return torch.from_numpy(rows.reshape(-1, self.width)).to(torch.get_default_dtype())
 
-    def _suits(self, values: Sequence[Any]) -> bool:
-        return len(values) == self.width and all(type(own) in (int, float) for own in values)
+    def _suits(self, values: Sequence[Any], largest: float) -> bool:
+        return len(values) == self.width and all(
+            type(own) in (int, float) and -largest <= own <= largest for own in values
+        )
+
+    def _width_of(self, column: NDArray[Any]) -> int:
+        if len(column) == 0:
+            return self.width
+        return column.shape[1] if column.ndim == 2 else 1
 
     def decode(self, rows: Tensor) -> list[Any]:
         """The numbers as floats, or lists of floats."""
@@ -138,16 +159,36 @@ def attribute_of(columns: GraphColumns, part: Part, name: str, kind: Kind | None
         return Numbers(name, column.shape[1])
     plain = [_plain(value) for value in column]
     if (kind or _kind_of(plain)) == "number":
-        first = next((value for value in plain if value is not None), 0.0)
-        return Numbers(name, len(first) if isinstance(first, list | tuple) else 1)
+        row = next((row for row, value in enumerate(plain) if value is not None), None)
+        first = 0.0 if row is None else plain[row]
+        width = len(first) if isinstance(first, list | tuple) else 1
+        if width == 0:
+            raise _neither(columns, part, name, row or 0, first)
+        return Numbers(name, width)
     for row, value in enumerate(plain):
-        if not isinstance(value, Value) or value != value:  # NaN is not equal to itself
-            raise InvalidGraphError(
-                f"{name!r} of the {part} must be strings, booleans, finite numbers, or lists of "
-                f"numbers of one length. Got {shown(value)} in {columns.place(part, row)}."
-            )
+        if not _is_category(value):
+            raise _neither(columns, part, name, row, value)
     values = {_key(value): value for value in plain}
     return Categories(name, tuple(sorted(values.values(), key=_order)))
+
+
+def _neither(
+    columns: GraphColumns, part: Part, name: str, row: int, value: object
+) -> InvalidGraphError:
+    return InvalidGraphError(
+        f"{name!r} of the {part} must be strings, booleans, finite numbers, integers of at most 64 "
+        f"bits, or lists of numbers of one length. Got {shown(value)} in "
+        f"{columns.place(part, row)}."
+    )
+
+
+def _is_category(value: object) -> bool:
+    """Whether model files can contain a value, and it is equal to itself."""
+    if isinstance(value, float):
+        return math.isfinite(value)
+    if isinstance(value, int):
+        return -(2**63) <= value < 2**64
+    return value is None or isinstance(value, str)
 
 
 def decode(attributes: Sequence[Attribute], rows: Tensor) -> dict[str, list[Any]]:
@@ -176,6 +217,10 @@ def are_numbers(column: Column) -> bool:
 
 def _column(columns: GraphColumns, part: Part, name: str) -> Column:
     present = columns.of(part)
+    if columns.count(part) == 0:
+        return np.empty(0)
+    if part == "edges" and name in columns.constants:
+        return np.full(columns.count(part), columns.constants[name])
     if name not in present:
         raise InvalidGraphError(
             f"The {part} must have the attribute {name!r}. Got "
@@ -185,8 +230,13 @@ def _column(columns: GraphColumns, part: Part, name: str) -> Column:
 
 
 def _not_finite(rows: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Rows with NaN or infinite numbers."""
-    return np.flatnonzero(~np.isfinite(rows).all(axis=1)) if rows.ndim == 2 else np.array([], int)
+    """Rows with NaN, or with numbers too large for the default dtype of torch."""
+    return np.flatnonzero(~(np.abs(rows) <= _largest()).all(axis=1))
+
+
+def _largest() -> float:
+    """Largest number of the default dtype of torch, to which attributes are converted."""
+    return torch.finfo(torch.get_default_dtype()).max
 
 
 def _plain(value: Any) -> Any:

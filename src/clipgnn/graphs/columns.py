@@ -39,6 +39,8 @@ class GraphColumns:
         edges: attributes of edges by name.
         graphs: attributes of graphs by name.
         kinds: "category" or "number" by attribute, where the format decides it.
+        constants: attributes of edges that have one value, which are used only by an encoding that
+            has them, such as the weights of a matrix of zeros and ones.
     """
 
     num_nodes: NDArray[np.int64]
@@ -48,6 +50,7 @@ class GraphColumns:
     edges: Mapping[str, Column]
     graphs: Mapping[str, Column]
     kinds: Mapping[str, Kind] = field(default_factory=dict)
+    constants: Mapping[str, float] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.num_nodes)
@@ -55,6 +58,12 @@ class GraphColumns:
     def of(self, part: Part) -> Mapping[str, Column]:
         """The attributes of nodes, edges or graphs."""
         return {"nodes": self.nodes, "edges": self.edges, "graphs": self.graphs}[part]
+
+    def count(self, part: Part) -> int:
+        """Number of nodes, edges or graphs."""
+        if part == "graphs":
+            return len(self)
+        return int((self.num_nodes if part == "nodes" else self.num_edges).sum())
 
     def place(self, part: Part, row: int) -> str:
         """Describe a row of a column, such as "graph 3, node 0"."""

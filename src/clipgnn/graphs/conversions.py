@@ -155,6 +155,11 @@ class GraphConversions(ABC):
             InvalidParameterError: if an attribute is not known, or both `encoding` and `chosen` are
                 given.
         """
+        if not isinstance(encoding, AttributeEncoding | None):
+            raise InvalidParameterError(
+                "encoding must be that of a PackedGraphs, or None. Got "
+                f"{type(encoding).__name__}. Use graphs.encoding."
+            )
         if encoding is None:
             encoding = AttributeEncoding.of(columns, **chosen)
         elif chosen:

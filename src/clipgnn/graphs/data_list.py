@@ -20,6 +20,7 @@ from clipgnn.graphs.checks import (
     check_node_attributes,
     check_row_type,
 )
+from clipgnn.graphs.formats.listing import listed
 from clipgnn.graphs.packed_checks import with_classes
 from clipgnn.ops.pointers import pointers_from_counts
 
@@ -30,18 +31,24 @@ if TYPE_CHECKING:  # importing PyG takes seconds
     from torch_geometric.data import Data
 
 
-def flat_tensors(graphs: Iterable["Data"]) -> dict[str, Any]:
+def flat_tensors(graphs: Iterable["Data"], *, with_targets: bool = True) -> dict[str, Any]:
     """Concatenate the tensors of graphs; the keys are fields of `PackedGraphs`.
+
+    Args:
+        graphs: the graphs.
+        with_targets: whether to read `y`.
 
     Raises:
         InvalidGraphError: if there are no graphs, one is not a graph, or they do not have the same
             kinds of attributes and targets. The message names the graph.
     """
-    graphs = _as_list(graphs)
+    from torch_geometric.data import Data
+
+    graphs = listed(graphs, Data, "torch_geometric.data.Data")
     node_counts = []
     for number, graph in enumerate(graphs):
         try:
-            node_counts.append(_check_graph(graph))
+            node_counts.append(_check_graph(graph, with_targets=with_targets))
         except InvalidGraphError as error:
             raise InvalidGraphError(f"Graph {number}: {error}") from error
     edge_index = _joined("edge_index", [graph.edge_index for graph in graphs], dim=1)
@@ -59,7 +66,7 @@ def flat_tensors(graphs: Iterable["Data"]) -> dict[str, Any]:
         "edge_index": edge_index,
         "node_pointers": node_pointers,
         "edge_pointers": pointers_from_counts(torch.tensor(edge_counts, device=device)),
-        "y": None if all(graph.y is None for graph in graphs) else _targets(graphs),
+        "y": _targets(graphs) if with_targets else None,
         "edge_attr": _optional("edge_attr", graphs),
         "edge_weight": _optional("edge_weight", graphs),
         "graph_attr": _optional("graph_attr", graphs),
@@ -72,32 +79,14 @@ def _optional(name: str, graphs: Sequence["Data"]) -> Tensor | None:
     return None if all(part is None for part in parts) else _joined(name, parts, dim=0)
 
 
-def _as_list(graphs: Iterable["Data"]) -> list["Data"]:
-    from torch_geometric.data import Data
-
-    advice = (
-        "Use PackedGraphs.from_networkx, from_igraph or from_scipy for graphs of these libraries, "
-        "and a list of one for a single graph."
-    )
-    if isinstance(graphs, Data | str) or not isinstance(graphs, Iterable):
-        raise InvalidGraphError(
-            "graphs must be a list of torch_geometric.data.Data. Got a single "
-            f"{type(graphs).__name__}. {advice}"
-        )
-    listed = list(graphs)
-    if not listed:
-        raise InvalidGraphError("A data set must have at least one graph. Got none.")
-    for number, graph in enumerate(listed):
-        if not isinstance(graph, Data):
-            raise InvalidGraphError(
-                f"Graph {number}: it must be a torch_geometric.data.Data. Got "
-                f"{type(graph).__name__}. {advice}"
-            )
-    return listed
-
-
-def _check_graph(graph: "Data") -> int:
+def _check_graph(graph: "Data", *, with_targets: bool) -> int:
     """Check the types and shapes of the tensors of a graph, and return its number of nodes."""
+    from torch_geometric.data import Batch
+
+    if isinstance(graph, Batch):
+        raise InvalidGraphError(
+            f"it must be one graph. Got a batch of {graph.num_graphs}. Use its to_data_list()."
+        )
     if graph.edge_index is None:
         raise InvalidGraphError(
             "edge_index must be given. Got none. Use torch.zeros(2, 0, dtype=torch.int64) for a "
@@ -112,7 +101,7 @@ def _check_graph(graph: "Data") -> int:
         check_row_type("edge_weight", graph["edge_weight"], [graph.edge_index.shape[1]], "edge")
     if "graph_attr" in graph and graph["graph_attr"] is not None:
         check_row_type("graph_attr", graph["graph_attr"], [1, None], "graph")
-    if graph.y is not None:
+    if with_targets and graph.y is not None:
         _check_target(graph.y)
     return _num_nodes(graph)
 
@@ -180,9 +169,11 @@ def _kind(part: Tensor, dim: int) -> str:
     return f"{str(part.dtype).removeprefix('torch.')} {channels} on {part.device}"
 
 
-def _targets(graphs: Sequence["Data"]) -> Tensor:
+def _targets(graphs: Sequence["Data"]) -> Tensor | None:
     """Concatenate the targets: classes in int64, or floats, with a row for each graph."""
     parts = [graph.y for graph in graphs]
+    if all(part is None for part in parts):
+        return None
     rows = [part.view(1) if part is not None and part.dim() == 0 else part for part in parts]
     y = _joined("y", rows, dim=0)
     if y.dim() == 2 and y.shape[1] == 1:

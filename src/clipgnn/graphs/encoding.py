@@ -10,7 +10,7 @@ from typing import Any, TypedDict
 import torch
 from torch import Tensor
 
-from clipgnn.errors import InvalidParameterError, shown, suggestion
+from clipgnn.errors import InvalidGraphError, InvalidParameterError, shown, suggestion
 from clipgnn.graphs.attributes import (
     Attribute,
     Categories,
@@ -74,7 +74,7 @@ class AttributeEncoding:
             InvalidGraphError: if an attribute is neither.
             InvalidParameterError: if there is no such attribute.
         """
-        given = dict(kinds or {})
+        given = _as_kinds(kinds)
         nodes = _chosen(columns.nodes, node_attributes, "node_attributes")
         edges = _chosen(columns.edges, edge_attributes, "edge_attributes")
         graphs = _chosen(columns.graphs, graph_attributes, "graph_attributes")
@@ -116,6 +116,22 @@ class AttributeEncoding:
             "encoding": self,
         }
 
+    def check_known(self, columns: GraphColumns) -> None:
+        """Check that every category of graphs is known.
+
+        Raises:
+            InvalidGraphError: if one is not.
+        """
+        parts: dict[Part, tuple[Attribute, ...]] = {
+            "nodes": self.nodes,
+            "edges": self.edges,
+            "graphs": self.graphs,
+        }
+        for part, attributes in parts.items():
+            for own in attributes:
+                if isinstance(own, Categories):
+                    own.check_known(columns, part)
+
     def as_json(self) -> dict[str, Any]:
         """Return values of JSON, from which `from_json` restores the encoding."""
         parts = {"nodes": self.nodes, "edges": self.edges, "graphs": self.graphs}
@@ -153,6 +169,21 @@ class AttributeEncoding:
         return matrix
 
 
+def check_same_encoding(
+    found: AttributeEncoding | None, expected: AttributeEncoding | None
+) -> None:
+    """Check that graphs have the encoding of the training graphs, if both have one.
+
+    Raises:
+        InvalidGraphError: if they have another one.
+    """
+    if None not in (found, expected) and found != expected:
+        raise InvalidGraphError(
+            "The graphs must have the encoding of the training graphs. Got another one. Use it "
+            "to read them: PackedGraphs.from_networkx(graphs, encoding=...)."
+        )
+
+
 def _attribute_from(values: Mapping[str, Any]) -> Attribute:
     if "width" in values:
         return Numbers(str(values["name"]), int(values["width"]))
@@ -175,6 +206,10 @@ def _chosen(
             f"{parameter} must be a list of names. Got {shown(names)}. Use [{names!r}].",
             parameter=parameter,
         )
+    if not isinstance(names, Iterable):
+        raise InvalidParameterError(
+            f"{parameter} must be a list of names. Got {shown(names)}.", parameter=parameter
+        )
     chosen = {}
     for name in names:
         if name not in columns:
@@ -185,6 +220,16 @@ def _chosen(
             )
         chosen[name] = columns[name]
     return chosen
+
+
+def _as_kinds(kinds: Mapping[str, Kind] | None) -> dict[str, Kind]:
+    if not isinstance(kinds, Mapping | None):
+        raise InvalidParameterError(
+            "kinds must be a dictionary of 'category' or 'number' by attribute. Got "
+            f"{shown(kinds)}.",
+            parameter="kinds",
+        )
+    return dict(kinds or {})
 
 
 def _check_kinds(kinds: Mapping[str, Kind], names: Iterable[str]) -> None:

@@ -92,12 +92,19 @@ def targets_of(y: ArrayLike | Tensor) -> Tensor:
     """
     if isinstance(y, Tensor):
         return with_classes(y)
-    values = np.asarray(y)
-    if values.dtype.kind not in "biuf":
-        example = values.flat[0].item() if values.size else "nothing"
+    try:
+        values = np.asarray(y)
+    except ValueError as error:  # rows of several lengths
         raise InvalidGraphError(
-            f"y must be classes as integers, or floats. Got {shown(example)}. Number the classes "
-            "with np.unique(y, return_inverse=True)[1]."
+            f"y must have the same number of targets for each graph. Got {shown(y)}."
+        ) from error
+    if values.dtype.kind not in "biuf":
+        example = values.flat[0] if values.size else "nothing"
+        if isinstance(example, np.generic):
+            example = example.item()
+        raise InvalidGraphError(
+            f"y must be classes as integers, or floats. Got {shown(example)} in an array of "
+            f"{values.dtype}. Number the classes with np.unique(y, return_inverse=True)[1]."
         )
     if values.dtype.kind == "f":
         return torch.from_numpy(values.copy()).to(torch.get_default_dtype())

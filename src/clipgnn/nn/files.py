@@ -9,6 +9,7 @@ import json
 import os
 from collections.abc import Mapping
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ from clipgnn.parameters import COLORINGS, MODELS, NetworkParameters
 from clipgnn.writing import write_file
 
 _FORMAT = "clipgnn/3"
+_EARLIER_FORMATS = ("clipgnn.CLIP/1", "clipgnn.CLIP/2", "clipgnn/1", "clipgnn/2")
 _DTYPES = {
     "F16": torch.float16,
     "BF16": torch.bfloat16,
@@ -37,6 +39,12 @@ _MAX_CONFIG_LENGTH = 10_000
 
 _MAX_DESCRIPTION_LENGTH = 100_000_000
 """Largest number of characters of a description, which has the vocabulary of attributes."""
+
+_MAX_CONFIG_DIGITS = 18
+"""Largest number of digits of an integer of a configuration, which is a size or a number."""
+
+_MAX_DESCRIPTION_DIGITS = 20
+"""Largest number of digits of an integer of a description: classes and categories of 64 bits."""
 
 
 def save(model: nn.Module, path: str | os.PathLike[str]) -> None:
@@ -51,7 +59,7 @@ def save(model: nn.Module, path: str | os.PathLike[str]) -> None:
             user-defined, or `path` is not a path.
         OutputError: if the file cannot be written. An existing file is then unchanged.
     """
-    target = _as_path(path)
+    target = checked_path(path)
     write_file(target, model_bytes(model))
 
 
@@ -69,7 +77,7 @@ def model_bytes(model: nn.Module, description: Mapping[str, Any] | None = None) 
     model = getattr(model, "_orig_mod", model)  # the network inside a compiled module
     known = isinstance(model, Network) and model.name in MODELS
     if not isinstance(model, Network) or not known or MODELS[model.name].load() is not type(model):
-        fix = "Save its attribute model." if hasattr(model, "model") else "Save its state_dict()."
+        fix = "Use its method save." if hasattr(model, "save") else "Save its state_dict()."
         raise InvalidParameterError(
             f"Only CLIP and the baselines of clipgnn can be saved. Got a {type(model).__name__}. "
             f"{fix}"
@@ -115,7 +123,7 @@ def load(path: str | os.PathLike[str]) -> Network:
 
 def load_described(path: str | os.PathLike[str]) -> tuple[Network, dict[str, Any] | None]:
     """Load a network with its description; None if it was saved without. See `load`."""
-    target = Path(_as_path(path))
+    target = Path(checked_path(path))
     if not target.is_file():
         raise ModelNotFoundError(f"path must be an existing file. There is no model file {target}.")
     try:
@@ -143,7 +151,12 @@ def load_described(path: str | os.PathLike[str]) -> tuple[Network, dict[str, Any
     return model.eval(), description
 
 
-def _as_path(path: str | os.PathLike[str]) -> str:
+def checked_path(path: str | os.PathLike[str]) -> str:
+    """Return a path as a string.
+
+    Raises:
+        InvalidParameterError: if it is not a path.
+    """
     try:
         named = os.fspath(path)
     except TypeError:
@@ -176,11 +189,16 @@ def _damaged(what: str, target: Path) -> ModelFileError:
 
 def _check_format(metadata: dict[str, str], target: Path) -> None:
     found = metadata.get("format")
-    if found != _FORMAT:
-        raise ModelFileError(
-            f"{target} must be a model of the format {_FORMAT!r}. "
-            f"Got {found!r}: another program, or a newer clipgnn, wrote it."
-        )
+    if found == _FORMAT:
+        return
+    reason = "another program wrote it. Use a file of clipgnn.save"
+    if found in _EARLIER_FORMATS:
+        reason = "an earlier clipgnn wrote it. Train the model again, and save it"
+    elif found is not None and found.startswith("clipgnn"):
+        reason = f"a newer clipgnn than {__version__} wrote it. Install that version"
+    raise ModelFileError(
+        f"{target} must be a model of the format {_FORMAT!r}. Got {found!r}: {reason}."
+    )
 
 
 def _common_dtype(found: set[str], target: Path) -> torch.dtype:
@@ -206,7 +224,7 @@ def _read_config(metadata: dict[str, str], target: Path) -> tuple[type[Network],
     if metadata.get("sha256:config") != _sha256(f"{name} {text}".encode()):
         raise _damaged("configuration", target)
     try:
-        values = _parsed(text, _MAX_CONFIG_LENGTH)
+        values = _parsed(text, _MAX_CONFIG_LENGTH, _MAX_CONFIG_DIGITS)
         network: type[Network] = MODELS[name].load()
         return network, network.schema.from_dict(values)
     except (RecursionError, TypeError, ValueError) as error:
@@ -220,12 +238,12 @@ def _read_description(metadata: dict[str, str], target: Path) -> dict[str, Any] 
     if metadata.get("sha256:description") != _sha256(text.encode()):
         raise _damaged("description", target)
     try:
-        return _parsed(text, _MAX_DESCRIPTION_LENGTH)
+        return _parsed(text, _MAX_DESCRIPTION_LENGTH, _MAX_DESCRIPTION_DIGITS)
     except (RecursionError, ValueError) as error:
         raise ModelFileError(f"The description in {target} cannot be read: {error}") from error
 
 
-def _parsed(text: str, max_length: int) -> dict[str, Any]:
+def _parsed(text: str, max_length: int, max_digits: int) -> dict[str, Any]:
     """Parse a JSON object.
 
     Raises:
@@ -235,7 +253,7 @@ def _parsed(text: str, max_length: int) -> dict[str, Any]:
         raise ValueError(f"it has {len(text)} characters, more than {max_length}")
     values = json.loads(
         text,
-        parse_int=_parse_integer,
+        parse_int=partial(_parse_integer, max_digits),
         parse_constant=_refuse_constant,
         object_pairs_hook=_without_repeats,
     )
@@ -244,10 +262,11 @@ def _parsed(text: str, max_length: int) -> dict[str, Any]:
     return values
 
 
-def _parse_integer(digits: str) -> int:
-    if len(digits) > 18:
-        raise ValueError(f"its integers must have at most 18 digits. Got {len(digits)}.")
-    return int(digits)
+def _parse_integer(max_digits: int, text: str) -> int:
+    digits = len(text.removeprefix("-"))
+    if digits > max_digits:
+        raise ValueError(f"its integers must have at most {max_digits} digits. Got {digits}.")
+    return int(text)
 
 
 def _refuse_constant(name: str) -> None:

@@ -74,6 +74,7 @@ class Engine:
         device: device of the training.
 
     Attributes:
+        encoding: how named attributes of the graphs were encoded, or None.
         evaluated: the batches of each part of the splits that has graphs to evaluate, by name.
         counts: the number of graphs of each member in each part.
 
@@ -93,6 +94,7 @@ class Engine:
     ) -> None:
         graphs = graphs.to(device)
         self.recipe = recipe
+        self.encoding = graphs.encoding
         self.device = device
         self.network = network.to(device)
         network.check_channels(graphs)

@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from clipgnn.curves import Curves
+from clipgnn.curves import CURVES, Curves
 from clipgnn.parameters import Recipe
 
 
@@ -60,6 +61,37 @@ class History:
     def diverged(self) -> str | None:
         """None, or the epoch and learning rate at which a loss or score was no longer finite."""
         return self.curves.diverged
+
+    def as_json(self) -> dict[str, Any]:
+        """Return values of JSON, from which `from_json` restores the history."""
+        return {
+            **{name: getattr(self, name) for name in CURVES},
+            "metric": self.metric,
+            "diverged": self.diverged,
+            "best_epoch": self.best_epoch,
+            "seconds": self.seconds,
+            "compile_seconds": self.compile_seconds,
+        }
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> "History":
+        """Restore a history.
+
+        Raises:
+            KeyError, TypeError, ValueError: if the values are not those of `as_json`.
+        """
+        curves = Curves(
+            *(values[name] for name in CURVES),
+            metric=values["metric"],
+            diverged=values["diverged"],
+        )
+        best = values["best_epoch"]
+        return cls(
+            curves,
+            None if best is None else int(best),
+            float(values["seconds"]),
+            float(values["compile_seconds"]),
+        )
 
 
 def finite_curves(curves: Mapping[str, NDArray[np.float64]], recipe: Recipe) -> Curves:

@@ -27,11 +27,18 @@ def check_task(graphs: Any, model: Any) -> None:
             "graphs must have values. Got graphs on the meta device. Use the CPU or a GPU."
         )
     if not isinstance(model, ModelSpec | Network):
-        example = f"ModelSpec({model!r})" if isinstance(model, str) else "ModelSpec('clip')"
+        got = f"the class {model.__name__}" if isinstance(model, type) else type(model).__name__
         raise InvalidParameterError(
-            f"model must be a ModelSpec or a network. Got {type(model).__name__}. Use {example}."
+            f"model must be a ModelSpec or a network. Got {got}. Use {_example_of(model)}."
         )
     _ = graphs.targets  # raises an error if there are none
+
+
+def _example_of(model: Any) -> str:
+    """A model that can be meant by an argument of another type."""
+    if isinstance(getattr(model, "model", None), Network):
+        return "its attribute model, to continue its training"
+    return f"ModelSpec({model!r})" if isinstance(model, str) else "ModelSpec('clip')"
 
 
 def check_recipe(recipe: Any) -> None:

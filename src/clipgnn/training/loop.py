@@ -24,7 +24,8 @@ from clipgnn.training.metrics import check_defined, check_known
 from clipgnn.training.models import ModelSpec, copies, new_members
 from clipgnn.training.splits import EVALUATED, Split, check_splits
 from clipgnn.training.streams import own_stream
-from clipgnn.training.trained import TrainedModel, TrainedModels, split_members, task_of
+from clipgnn.training.task import task_of
+from clipgnn.training.trained import TrainedModel, TrainedModels, split_members
 
 
 @dataclass(frozen=True, eq=False)
@@ -232,7 +233,7 @@ def train_members(
         kept = zip(best.kept("test outputs"), counts, engine.counts["validation"], strict=True)
         chosen = [rows[:count].clone() if has else None for rows, count, has in kept]
     task = task_of(recipe, engine.y)
-    return split_members(engine.network, histories, recipe, task, last, chosen)
+    return split_members(engine.network, histories, recipe, task, last, chosen, engine.encoding)
 
 
 def _program(engine: Engine, *, deterministic: bool) -> Program:

@@ -1,31 +1,22 @@
 """Results of training: networks with their histories."""
 
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal, overload
+from typing import overload
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from clipgnn.errors import InvalidParameterError
-from clipgnn.graphs.packed import PackedGraphs
+from clipgnn.graphs.encoding import AttributeEncoding, check_same_encoding
+from clipgnn.graphs.packed import PackedGraphs, check_graph_set
 from clipgnn.nn.network import Network
 from clipgnn.parameters import Recipe
+from clipgnn.training import files
 from clipgnn.training.history import History
-
-Task = Literal["classes", "binary", "numbers"]
-"""Kinds of targets: one class for each graph, binary targets, or real numbers."""
-
-
-def task_of(recipe: Recipe, targets: Tensor) -> Task:
-    """The kind of targets that a recipe trains for.
-
-    A user-defined loss of float targets is one for binary targets if its metric is.
-    """
-    if not targets.is_floating_point() and recipe.loss != "binary-cross-entropy":
-        return "classes"
-    return "binary" if recipe.maximize else "numbers"
+from clipgnn.training.task import Task
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +33,8 @@ class TrainedModel:
             `[graphs, out_channels]`; no rows if the split has no test graphs.
         best_test_outputs: outputs after the epoch with the best validation score; None if the split
             has no validation or no test graphs.
+        encoding: how the named attributes of the training graphs were encoded; None for graphs that
+            were given as tensors.
     """
 
     model: Network
@@ -50,6 +43,33 @@ class TrainedModel:
     task: Task
     test_outputs: Tensor
     best_test_outputs: Tensor | None
+    encoding: AttributeEncoding | None = None
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the trained model to a file, atomically.
+
+        The file is a model file of `clipgnn.save` with everything that prediction needs: weights,
+        kind of targets, vocabulary of attributes, recipe and history. It contains no pickle,
+        neither a loss that is a function nor the outputs for test graphs. An existing file is
+        replaced.
+
+        Raises:
+            InvalidParameterError: if the coloring scheme is user-defined.
+            OutputError: if the file cannot be written. An existing file is then unchanged.
+        """
+        files.save(self, path)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> "TrainedModel":
+        """Load a model that was written by `save`, on the CPU and in evaluation mode.
+
+        `test_outputs` has no rows, and `best_test_outputs` is None.
+
+        Raises:
+            ModelNotFoundError: if the file does not exist; a subclass of FileNotFoundError.
+            ModelFileError: if the file is damaged, or is not that of a trained model.
+        """
+        return cls(**files.load(path))
 
     @property
     def score(self) -> float:
@@ -66,8 +86,12 @@ class TrainedModel:
         Args:
             graphs: the graphs; targets are not needed.
             seed: seed of random colorings.
+
+        Raises:
+            InvalidGraphError: if the network cannot read the graphs, or their attributes have
+                another encoding than those of the training graphs.
         """
-        outputs = self.model.predict(graphs, seed=seed)
+        outputs = self._outputs(graphs, seed)
         if self.task == "classes":
             return outputs.argmax(1)
         return (outputs > 0).long() if self.task == "binary" else outputs
@@ -81,19 +105,25 @@ class TrainedModel:
 
         Raises:
             InvalidParameterError: if the targets are numbers.
+            InvalidGraphError: as `predict`.
         """
         if self.task == "numbers":
             raise InvalidParameterError(
                 "Probabilities can be predicted for classes and binary targets. Got a model for "
                 "numbers. Use predict."
             )
-        return self.as_predictions(self.model.predict(graphs, seed=seed))
+        return self.as_predictions(self._outputs(graphs, seed))
 
     def as_predictions(self, outputs: Tensor) -> Tensor:
         """Convert outputs to probabilities; those for numbers are returned unchanged."""
         if self.task == "classes":
             return outputs.softmax(-1)
         return outputs.sigmoid() if self.task == "binary" else outputs
+
+    def _outputs(self, graphs: PackedGraphs, seed: int) -> Tensor:
+        check_graph_set(graphs)
+        check_same_encoding(graphs.encoding, self.encoding)
+        return self.model.predict(graphs, seed=seed)
 
 
 @dataclass(frozen=True)
@@ -171,11 +201,12 @@ def split_members(
     task: Task,
     test_outputs: Sequence[Tensor],
     best_test_outputs: Sequence[Tensor | None],
+    encoding: AttributeEncoding | None,
 ) -> list[TrainedModel]:
     """Convert the members of a trained network to separate models."""
     with torch.no_grad():
         return [
-            TrainedModel(network.member(number).eval(), history, recipe, task, last, best)
+            TrainedModel(network.member(number).eval(), history, recipe, task, last, best, encoding)
             for number, (history, last, best) in enumerate(
                 zip(histories, test_outputs, best_test_outputs, strict=True)
             )

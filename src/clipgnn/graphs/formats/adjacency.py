@@ -34,6 +34,7 @@ def read(graphs: Iterable[Any]) -> GraphColumns:
         matrix.eliminate_zeros()
         matrices.append(matrix.tocoo())
     weights = np.concatenate([own.data for own in matrices])
+    plain = bool((weights == 1).all())
     return GraphColumns(
         num_nodes=np.array([own.shape[0] for own in matrices], dtype=np.int64),
         num_edges=np.array([own.nnz for own in matrices], dtype=np.int64),
@@ -41,8 +42,9 @@ def read(graphs: Iterable[Any]) -> GraphColumns:
             [np.stack(own.coords).astype(np.int64) for own in matrices], axis=1
         ),
         nodes={},
-        edges={} if (weights == 1).all() else {WEIGHT: weights},
+        edges={} if plain else {WEIGHT: weights},
         graphs={},
+        constants={WEIGHT: 1.0} if plain else {},
     )
 
 

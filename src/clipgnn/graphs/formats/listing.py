@@ -1,11 +1,49 @@
 """Check of the lists of graphs that users pass."""
 
-from collections.abc import Iterable
-from typing import TypeVar
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeVar
 
 from clipgnn.errors import InvalidGraphError
 
 _T = TypeVar("_T")
+
+
+def package_of(graph: object) -> str | None:
+    """The package in `FORMATS` of the class of a graph or of its bases; None for other objects.
+
+    Strings are SMILES, which RDKit reads.
+    """
+    from clipgnn.graphs.formats import FORMATS  # which imports this module
+
+    if isinstance(graph, str):
+        return "rdkit"
+    found = {base.__module__.partition(".")[0] for base in type(graph).__mro__}
+    return next((package for package in FORMATS if package in found), None)
+
+
+def as_list(graphs: object, what: str) -> list[Any]:
+    """Convert an argument to a list with at least one element.
+
+    Args:
+        graphs: the argument: any iterable with one axis.
+        what: what it must contain, for the message.
+
+    Raises:
+        InvalidGraphError: if it is a single graph, is empty, or is not a list.
+    """
+    name = type(graphs).__name__
+    if package_of(graphs) is not None:
+        several = hasattr(graphs, "to_data_list")  # a batch of PyTorch Geometric
+        fix = "its to_data_list()" if several else "a list of one for a single graph"
+        raise InvalidGraphError(f"graphs must be a list of {what}. Got a single {name}. Use {fix}.")
+    axes = getattr(graphs, "ndim", 1)
+    if isinstance(graphs, Mapping) or not isinstance(graphs, Iterable) or axes != 1:
+        of_axes = "" if axes == 1 else f" with {axes} axes"
+        raise InvalidGraphError(f"graphs must be a list of {what}. Got {name}{of_axes}.")
+    result = list(graphs)
+    if not result:
+        raise InvalidGraphError("A data set must have at least one graph. Got none.")
+    return result
 
 
 def listed(graphs: object, kind: type[_T] | tuple[type[_T], ...], what: str) -> list[_T]:
@@ -19,23 +57,22 @@ def listed(graphs: object, kind: type[_T] | tuple[type[_T], ...], what: str) -> 
     Raises:
         InvalidGraphError: if it is a single graph, is empty, or has other objects.
     """
-    if (
-        isinstance(graphs, kind | str)
-        if isinstance(kind, type)
-        else isinstance(graphs, (*kind, str))
-    ):
-        raise InvalidGraphError(
-            f"graphs must be a list of {what}. Got a single {type(graphs).__name__}. Use a list of "
-            "one for a single graph."
-        )
-    if not isinstance(graphs, Iterable):
-        raise InvalidGraphError(f"graphs must be a list of {what}. Got {type(graphs).__name__}.")
-    result = list(graphs)
-    if not result:
-        raise InvalidGraphError("A data set must have at least one graph. Got none.")
+    result = as_list(graphs, what)
     for number, graph in enumerate(result):
         if not isinstance(graph, kind):
             raise InvalidGraphError(
                 f"graphs must be a list of {what}. Got {type(graph).__name__} as graph {number}."
+                f"{_advice(graph, number, kind if isinstance(kind, type) else kind[0])}"
             )
     return result
+
+
+def _advice(graph: object, number: int, kind: type) -> str:
+    package = package_of(graph)
+    if package in (None, kind.__module__.partition(".")[0]):
+        return ""
+    if number > 0:
+        return " Convert all graphs to one library."
+    methods = {"torch_geometric": "from_data_list", "rdkit": "from_smiles"}
+    method = methods.get(str(package), f"from_{package}")
+    return f" Use PackedGraphs.{method} for graphs of {package}."

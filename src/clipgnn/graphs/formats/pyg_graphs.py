@@ -23,7 +23,7 @@ def read(graphs: Iterable["Data"]) -> GraphColumns:
         InvalidGraphError: if they are not graphs of PyTorch Geometric with the same attributes.
     """
     listed = list(graphs)
-    tensors = flat_tensors(listed)
+    tensors = flat_tensors(listed, with_targets=False)
     labels = tensors["x"].dim() == 1
     has_x = not labels or any(getattr(own, "x", None) is not None for own in listed)
     edges = {"edge_attr": tensors["edge_attr"], WEIGHT: tensors["edge_weight"]}
