@@ -11,6 +11,7 @@ from clipgnn.coloring import Scheme as Scheme
 from clipgnn.coloring.precomputed import All as All
 from clipgnn.coloring.precomputed import Precomputed as Precomputed
 from clipgnn.coloring.random import Random as Random
+from clipgnn.coloring.transform import AddColorings as AddColorings
 from clipgnn.datasets import hold_out as hold_out
 from clipgnn.datasets import load_dataset as load_dataset
 from clipgnn.datasets import load_tu as load_tu
