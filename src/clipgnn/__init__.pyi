@@ -23,6 +23,7 @@ from clipgnn.graphs import PackedGraphs as PackedGraphs
 from clipgnn.nn import CLIP as CLIP
 from clipgnn.nn import load as load
 from clipgnn.nn import save as save
+from clipgnn.nn.explain import Explainer as Explainer
 from clipgnn.parameters import Recipe as Recipe
 from clipgnn.training import ModelSpec as ModelSpec
 from clipgnn.training import Split as Split

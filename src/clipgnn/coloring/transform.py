@@ -88,10 +88,10 @@ class AddColorings(BaseTransform):  # type: ignore[misc]
         if edge_index is None:
             edge_index = torch.empty(2, 0, dtype=torch.int64, device=x.device)
         colors = self._sample(ExactBatch.from_tensors(x, edge_index, data.batch))
-        if self.attr_name is not None:
-            return add_node_attr(data, colors, self.attr_name)
-        codes = functional.one_hot(colors, self.num_colors)  # [nodes, k, num_colors]
-        return add_node_attr(data, codes.flatten(1).float())
+        if self.attr_name is None and self.num_colors is not None:
+            codes = functional.one_hot(colors, self.num_colors)  # [nodes, k, num_colors]
+            return add_node_attr(data, codes.flatten(1).float())
+        return add_node_attr(data, colors, self.attr_name)
 
     def _sample(self, graphs: ExactBatch) -> Tensor:
         """Sample colorings, `[nodes, k]`."""
