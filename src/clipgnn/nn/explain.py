@@ -38,8 +38,8 @@ class Explainer(explain.Explainer):  # type: ignore[misc]
     - **Masks of edges are factors in the sums over neighbors**, multiplied with `edge_weight`.
 
     Labels `[nodes]` are converted to one-hot attributes, which can be masked. Algorithms that mask
-    attributes and edges work (`GNNExplainer`, `CaptumExplainer`, your own); those that read
-    messages of layers do not (`PGExplainer`, `GraphMaskExplainer`, `AttentionExplainer`).
+    attributes and edges work (`GNNExplainer`, gradients, your own); those that read messages of
+    layers do not (`PGExplainer`, `GraphMaskExplainer`, `AttentionExplainer`).
 
     Args:
         model: the network, with one member. Its mode, training or evaluation, is kept.
