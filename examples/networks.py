@@ -50,9 +50,8 @@ def main() -> None:
     path = Path(mkdtemp()) / "growth.safetensors"
     model.save(path)
     loaded = CLIPClassifier.load(path)
-    [probabilities] = loaded.set_params(n_draws=5).predict_proba(
-        [nx.watts_strogatz_graph(30, 4, 0)]
-    )
+    lattice = with_roles(nx.watts_strogatz_graph(30, 4, 0))
+    [probabilities] = loaded.set_params(n_draws=5).predict_proba([lattice])
     for name, probability in zip(loaded.classes_, probabilities, strict=True):
         print(f"a ring lattice of 30 nodes, {name}: {probability:.2f}")
 

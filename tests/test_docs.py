@@ -87,7 +87,9 @@ def write_tu(folder: Path, graphs: list[Data]) -> None:
         (folder / f"MUTAG_{name}.txt").write_text("".join(f"{line}\n" for line in lines))
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/training.md", "docs/estimators.md"])
+@pytest.mark.parametrize(
+    "page", ["README.md", "docs/training.md", "docs/estimators.md", "docs/pyg.md"]
+)
 def test_code_runs(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Blocks run in the order of the page, and experiments before the code that reads them."""
     monkeypatch.chdir(tmp_path)

@@ -11,6 +11,7 @@ from clipgnn.coloring import Scheme as Scheme
 from clipgnn.coloring.precomputed import All as All
 from clipgnn.coloring.precomputed import Precomputed as Precomputed
 from clipgnn.coloring.random import Random as Random
+from clipgnn.coloring.transform import AddColorings as AddColorings
 from clipgnn.datasets import hold_out as hold_out
 from clipgnn.datasets import load_dataset as load_dataset
 from clipgnn.datasets import load_tu as load_tu
@@ -22,6 +23,7 @@ from clipgnn.graphs import PackedGraphs as PackedGraphs
 from clipgnn.nn import CLIP as CLIP
 from clipgnn.nn import load as load
 from clipgnn.nn import save as save
+from clipgnn.nn.explain import Explainer as Explainer
 from clipgnn.parameters import Recipe as Recipe
 from clipgnn.training import ModelSpec as ModelSpec
 from clipgnn.training import Split as Split

@@ -42,7 +42,7 @@ LISTS: dict[str, tuple[Any, str]] = {
     "an empty tuple": ((), "at least one graph"),
     "an empty array": (np.array([]), "at least one graph"),
     "None": (None, "must be a list of graphs of networkx, .* or a PackedGraphs. Got NoneType"),
-    "a string": ("CCO", "Got str"),
+    "a string": ("CCO", "Got a single str"),
     "a number": (3, "Got int"),
     "a dictionary": (dict(enumerate(GRAPHS)), "Got dict"),
     "rows": (np.ones((12, 2)), "Got ndarray with 2 axes"),

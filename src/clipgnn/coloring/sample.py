@@ -43,11 +43,20 @@ def sample_colorings(
         >>> sorted(map(tuple, colors.tolist()))[:2]
         [(0, 1, 2, 0), (0, 2, 1, 0)]
     """
+    check_number(k)
+    return sample_from_partition(Partition.of(groups, batch), k, generator)
+
+
+def check_number(k: object) -> None:
+    """Check a number k of colorings.
+
+    Raises:
+        InvalidColoringError: if it is not an integer from 1 to `MAX_COLORINGS`.
+    """
     if isinstance(k, bool) or not isinstance(k, int) or not 1 <= k <= MAX_COLORINGS:
         raise InvalidColoringError(
             f"k must be an integer from 1 to {MAX_COLORINGS:,}. Got {shown(k)} instead."
         )
-    return sample_from_partition(Partition.of(groups, batch), k, generator)
 
 
 def sample_from_partition(

@@ -10,8 +10,11 @@ from clipgnn.ops.refinement import refine_colors
 MAX_GRAPHS = 1000
 """Number of graphs by which a larger data set is judged."""
 
-SUGGESTIONS = ((0.95, 1), (0.5, 4), (0.0, 16))
-"""Smallest share of identified nodes, and number of colorings. Measured in docs/colorings.md."""
+IDENTIFIED = 0.7
+"""Share of identified nodes from which one coloring is enough. Measured in docs/colorings.md."""
+
+MANY = 16
+"""Number of colorings where fewer nodes are identified."""
 
 
 def identified_nodes(graphs: PackedGraphs) -> float:
@@ -34,8 +37,7 @@ def suggested_colorings(graphs: PackedGraphs) -> int:
     """Number of colorings that is sensible for a data set.
 
     Without nodes of identical attributes, colors have no effect: 0. Otherwise 1 if message passing
-    identifies 95 % of the nodes (`identified_nodes`), 4 if it identifies half of them, and 16 if it
-    identifies fewer.
+    identifies 70 % of the nodes (`identified_nodes`), and 16 if it identifies fewer.
 
     Example:
         >>> import networkx
@@ -47,5 +49,4 @@ def suggested_colorings(graphs: PackedGraphs) -> int:
     groups = torch.stack([graphs.graph_of_node, color_groups(graphs.x, graphs.graph_of_node)])
     if torch.unique(groups, dim=1).shape[1] == graphs.graph_of_node.numel():
         return 0
-    share = identified_nodes(graphs)
-    return next(number for smallest, number in SUGGESTIONS if share >= smallest)
+    return 1 if identified_nodes(graphs) >= IDENTIFIED else MANY
