@@ -24,6 +24,7 @@ from clipgnn.nn import CLIP as CLIP
 from clipgnn.nn import load as load
 from clipgnn.nn import save as save
 from clipgnn.nn.explain import Explainer as Explainer
+from clipgnn.nn.occlusion import Occlusion as Occlusion
 from clipgnn.parameters import Recipe as Recipe
 from clipgnn.training import ModelSpec as ModelSpec
 from clipgnn.training import Split as Split

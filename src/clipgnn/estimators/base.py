@@ -36,6 +36,9 @@ Graphs = PackedGraphs | Iterable[Any]
 SEEDS = 2**31
 """Number of seeds that are drawn from `random_state`."""
 
+STEPS, SMALLEST_BATCH, LARGEST_BATCH = 16, 8, 64
+"""Steps of an epoch for which batches are chosen, and the limits of their size."""
+
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class GraphEstimator(BaseEstimator, ABC):  # type: ignore[misc]
@@ -47,10 +50,10 @@ class GraphEstimator(BaseEstimator, ABC):  # type: ignore[misc]
     hidden_channels: int = 64
     dropout: float = 0.0
     coloring: str | Scheme = "random"
-    epochs: int = 100
-    batch_size: int = 32
+    epochs: int = 50
+    batch_size: int | str = "auto"
     learning_rate: float = 1e-3
-    halve_every: int = 50
+    halve_every: int = 10
     validation_fraction: float | None = None
     patience: int | None = None
     n_ensemble: int = 1
@@ -154,7 +157,7 @@ class GraphEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         self._check_counts()
         random = _random(self.random_state)
         *seeds, self.draw_seed_ = random.randint(SEEDS, size=self.n_ensemble + 1).tolist()
-        members = new_members(self._spec(graphs), graphs, self._recipe(), seeds).eval()
+        members = new_members(self._spec(graphs), graphs, self._recipe(len(graphs)), seeds).eval()
         self.models_ = [members.member(number) for number in range(self.n_ensemble)]
         self.history_ = []
         self.encoding_ = graphs.encoding
@@ -225,10 +228,13 @@ class GraphEstimator(BaseEstimator, ABC):  # type: ignore[misc]
             raise InvalidParameterError(f"validation_fraction is not possible: {error}") from error
         return Split(training, validation=validation)
 
-    def _recipe(self, **task: Any) -> Recipe:
+    def _recipe(self, num_graphs: int, **task: Any) -> Recipe:
+        batch_size: Any = self.batch_size
+        if batch_size == "auto":
+            batch_size = min(max(-(-num_graphs // STEPS), SMALLEST_BATCH), LARGEST_BATCH)
         return Recipe(
             epochs=self.epochs,
-            batch_size=self.batch_size,
+            batch_size=batch_size,
             learning_rate=self.learning_rate,
             halve_every=self.halve_every,
             patience=self.patience,

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -14,6 +14,9 @@ from clipgnn.errors import InvalidParameterError, shown
 from clipgnn.estimators.base import GraphEstimator, Graphs, with_targets
 from clipgnn.estimators.targets import Targets, as_labels
 from clipgnn.parameters.rules import POSITIVE
+
+if TYPE_CHECKING:  # importing it takes time
+    from torch_geometric.explain import Explanation
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -33,7 +36,8 @@ class CLIPClassifier(ClassifierMixin, GraphEstimator):  # type: ignore[misc]
         dropout: dropout probability before the last linear map.
         coloring: coloring scheme, such as "all" for all colorings.
         epochs: passes over the training graphs.
-        batch_size: graphs in a step.
+        batch_size: graphs in a step; "auto" for a sixteenth of the training graphs, but at least 8
+            and at most 64.
         learning_rate: learning rate of Adam in the first epoch.
         halve_every: epochs after which the learning rate is halved.
         validation_fraction: share of the graphs that is held out as validation graphs; None for
@@ -89,7 +93,7 @@ class CLIPClassifier(ClassifierMixin, GraphEstimator):  # type: ignore[misc]
                 "y must have the classes of the first call of fit if warm_start is true. Got "
                 f"{shown(classes.tolist())}, but {shown(self.classes_.tolist())} before."
             )
-        recipe = self._recipe(class_weights=self._class_weights(classes))
+        recipe = self._recipe(len(graphs), class_weights=self._class_weights(classes))
         self._train(with_targets(graphs, torch.from_numpy(numbers)), recipe)
         self.classes_: NDArray[Any] = classes
         return self
@@ -109,6 +113,20 @@ class CLIPClassifier(ClassifierMixin, GraphEstimator):  # type: ignore[misc]
         It is 0 with one network and one draw.
         """
         return np.asarray(self._probabilities(X).std(axis=0))
+
+    def explain(self, X: Graphs) -> "list[Explanation]":
+        """Explain which nodes and edges the predicted class of each graph depends on.
+
+        `node_mask`, `[nodes, 1]`, and `edge_mask`, `[edges]`, are the probability that the
+        predicted class loses without a node (and its edges), or without an edge: positive where it
+        supports the prediction. They are means over networks and draws. The result is an
+        `Explanation` of PyTorch Geometric for each graph.
+        """
+        from clipgnn.estimators.explanation import explanations
+
+        graphs = self._read(X)
+        chosen = self._probabilities(graphs).mean(axis=0).argmax(axis=1).tolist()
+        return explanations(self.models_, graphs, self._draw_seeds(), chosen)
 
     @override
     def _learned(self) -> dict[str, Any]:

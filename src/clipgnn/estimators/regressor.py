@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -12,6 +12,9 @@ from typing_extensions import override
 
 from clipgnn.estimators.base import GraphEstimator, Graphs, with_targets
 from clipgnn.estimators.targets import Targets, as_numbers
+
+if TYPE_CHECKING:  # importing it takes time
+    from torch_geometric.explain import Explanation
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -61,7 +64,8 @@ class CLIPRegressor(RegressorMixin, GraphEstimator):  # type: ignore[misc]
         mean, scale = np.nanmean(targets, axis=0), np.nanstd(targets, axis=0)
         scale = np.where(scale > 0, scale, 1.0)
         standardized = torch.from_numpy((targets - mean) / scale).to(torch.get_default_dtype())
-        self._train(with_targets(graphs, standardized), self._recipe(loss=self.loss))
+        recipe = self._recipe(len(graphs), loss=self.loss)
+        self._train(with_targets(graphs, standardized), recipe)
         self.target_mean_ = np.asarray(mean)
         self.target_scale_ = np.asarray(scale)
         return self
@@ -76,6 +80,22 @@ class CLIPRegressor(RegressorMixin, GraphEstimator):  # type: ignore[misc]
         It is 0 with one network and one draw.
         """
         return np.asarray(self._predictions(X).std(axis=0))
+
+    def explain(self, X: Graphs) -> "list[Explanation]":
+        """Explain which nodes and edges the prediction for each graph depends on.
+
+        `node_mask`, `[nodes, 1]`, and `edge_mask`, `[edges]`, are what the prediction loses without
+        a node (and its edges), or without an edge, in units of the target; of several targets, the
+        sum of their standardized values. They are means over networks and draws. The result is an
+        `Explanation` of PyTorch Geometric for each graph.
+        """
+        from clipgnn.estimators.explanation import explanations
+
+        found = explanations(self.models_, self._read(X), self._draw_seeds())
+        scale = float(self.target_scale_) if self.target_scale_.ndim == 0 else 1.0
+        for own in found:
+            own.node_mask, own.edge_mask = own.node_mask * scale, own.edge_mask * scale
+        return found
 
     @override
     def _learned(self) -> dict[str, Any]:

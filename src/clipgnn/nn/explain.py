@@ -137,7 +137,9 @@ class Explainer(explain.Explainer):  # type: ignore[misc]
         self.model.train(network.training)  # PyG's class restores the mode of the outer module
         colors = inputs.get("colors")
         if colors is None:
-            colors = _colors(network, x, edge_index, inputs.get("batch"), self.seed)
+            graphs = ExactBatch.from_tensors(x, edge_index, inputs.get("batch"))
+            packed = PackedGraphs.from_batch(graphs, network.config.in_channels)
+            colors = colors_of(network, packed, self.seed)
         if x.dim() == 1:
             weight = next(network.parameters())
             x = functional.one_hot(x, network.config.in_channels).to(weight.dtype)
@@ -220,15 +222,31 @@ def _check_network(model: object) -> None:
         )
 
 
-def _colors(
-    network: Network, x: Tensor, edge_index: Tensor, batch: Tensor | None, seed: int
+def colors_of(
+    network: Network, graphs: PackedGraphs, seed: int, *, wrap: bool = False
 ) -> Tensor | None:
-    """Colorings of `Network.predict` with a seed, `[nodes, colorings]`; None without colors."""
+    """Colorings of `Network.predict` with a seed, `[nodes, colorings]`; None without colors.
+
+    Args:
+        network: the network.
+        graphs: the graphs.
+        seed: seed of random colorings.
+        wrap: whether to reduce colors modulo those of the network, with a warning.
+
+    Raises:
+        InvalidColoringError: if the network has too few colors, unless `wrap` is true.
+    """
     k = network.num_colorings_for(training=False)
     if k == 0:
         return None
-    graphs = ExactBatch.from_tensors(x, edge_index, batch)
-    packed = PackedGraphs.from_batch(graphs, network.config.in_channels)
-    keys = graph_keys(packed, as_signed(seed))
-    stream = drawn_colorings(graphs, k, network.scheme, None, network.check_num_colors, keys)
+    largest = network.largest_color()
+    stream = drawn_colorings(
+        graphs.to_batch(),
+        k,
+        network.scheme,
+        None,
+        network.check_num_colors,
+        graph_keys(graphs, as_signed(seed)),
+        largest + 1 if wrap and largest is not None else None,
+    )
     return stream.all().t()
