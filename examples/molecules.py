@@ -59,6 +59,9 @@ def main() -> None:
     model.save(folder / "molecules.safetensors")
     loaded = CLIPRegressor.load(folder / "molecules.safetensors")
     print(f"ethanol: {loaded.predict(['CCO'])[0]:.2f}")
+    [explanation] = loaded.explain(["CCO"])  # what the prediction loses without an atom
+    for atom, importance in zip("CCO", explanation.node_mask[:, 0].tolist(), strict=True):
+        print(f"  without {atom}: {-importance:+.2f}")
 
 
 if __name__ == "__main__":

@@ -55,6 +55,10 @@ def main() -> None:
     for name, probability in zip(loaded.classes_, probabilities, strict=True):
         print(f"a ring lattice of 30 nodes, {name}: {probability:.2f}")
 
+    [explanation] = loaded.explain(test[:1])  # what the prediction loses without a node
+    node = int(explanation.node_mask.argmax())
+    print(f"{loaded.predict(test[:1])[0]}: most important is node {node}, {test[0].nodes[node]}")
+
 
 if __name__ == "__main__":
     main()

@@ -6,7 +6,7 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from clipgnn import CLIPClassifier, PackedGraphs
+from clipgnn import CLIPClassifier, PackedGraphs, Random
 from clipgnn.coloring.suggestion import MAX_GRAPHS, identified_nodes, suggested_colorings
 from clipgnn.errors import InvalidParameterError
 
@@ -32,19 +32,14 @@ RIGID = nx.Graph([(0, 1), (1, 2), (2, 3), (3, 4), (4, 5), (1, 3)])
         ([nx.star_graph(1), RIGID], 7 / 8, 1),
         ([nx.path_graph(10), nx.cycle_graph(10)], 0.3, 16),
         ([RIGID], 1.0, 1),
-        ([named(nx.cycle_graph(10))], 1.0, 0),
-        ([nx.empty_graph(1)], 1.0, 0),
+        ([named(nx.cycle_graph(10))], 1.0, 1),
+        ([nx.empty_graph(1)], 1.0, 1),
     ],
 )
 def test_by_the_share_of_identified_nodes(graphs: list["Graph"], share: float, number: int) -> None:
     packed = PackedGraphs.from_networkx(graphs)
     assert identified_nodes(packed) == pytest.approx(share)
     assert suggested_colorings(packed) == number
-
-
-def test_equal_attributes_in_different_graphs_are_not_a_group() -> None:
-    packed = PackedGraphs.from_networkx([named(nx.path_graph(3)), named(nx.path_graph(3))])
-    assert suggested_colorings(packed) == 0
 
 
 def test_a_large_data_set_is_judged_by_a_part() -> None:
@@ -59,6 +54,12 @@ def test_estimators_use_it(graph: "Graph", number: int) -> None:
     assert vars(model.models_[0].config)["num_colorings"] == number
     model.set_params(num_colorings=3).fit([graph] * 4, ["a", "b"] * 2)
     assert vars(model.models_[0].config)["num_colorings"] == 3
+
+
+def test_a_scheme_instead_of_its_name() -> None:
+    model = CLIPClassifier(epochs=1, hidden_channels=4, coloring=Random(), random_state=0)
+    model.fit([RIGID] * 4, ["a", "b"] * 2)
+    assert vars(model.models_[0].config)["num_colorings"] == 1
 
 
 def test_other_schemes_do_not_need_it() -> None:

@@ -2,13 +2,12 @@
 
 import torch
 
-from clipgnn.coloring.groups import color_groups
 from clipgnn.graphs.packed import PackedGraphs
 from clipgnn.ops.numbering import number_rows
 from clipgnn.ops.refinement import refine_colors
 
 MAX_GRAPHS = 1000
-"""Number of graphs by which a larger data set is judged."""
+"""Number of graphs whose nodes are compared in a larger data set."""
 
 IDENTIFIED = 0.7
 """Share of identified nodes from which one coloring is enough. Measured in docs/colorings.md."""
@@ -36,8 +35,8 @@ def identified_nodes(graphs: PackedGraphs) -> float:
 def suggested_colorings(graphs: PackedGraphs) -> int:
     """Number of colorings that is sensible for a data set.
 
-    Without nodes of identical attributes, colors have no effect: 0. Otherwise 1 if message passing
-    identifies 70 % of the nodes (`identified_nodes`), and 16 if it identifies fewer.
+    One if message passing identifies 70 % of the nodes (`identified_nodes`), and 16 if it
+    identifies fewer.
 
     Example:
         >>> import networkx
@@ -46,7 +45,4 @@ def suggested_colorings(graphs: PackedGraphs) -> int:
     """
     if len(graphs) > MAX_GRAPHS:
         graphs = graphs[torch.linspace(0, len(graphs) - 1, MAX_GRAPHS).long()]
-    groups = torch.stack([graphs.graph_of_node, color_groups(graphs.x, graphs.graph_of_node)])
-    if torch.unique(groups, dim=1).shape[1] == graphs.graph_of_node.numel():
-        return 0
     return 1 if identified_nodes(graphs) >= IDENTIFIED else MANY

@@ -66,9 +66,13 @@ class AddColorings(BaseTransform):  # type: ignore[misc]
         seed: int | None = None,
     ) -> None:
         check_number(k)
-        if attr_name is not None and (not isinstance(attr_name, str) or not attr_name):
+        if attr_name is not None and (
+            not isinstance(attr_name, str) or not attr_name or _is_reserved(attr_name)
+        ):
             raise InvalidParameterError(
-                f"attr_name must be a string that is not empty, or None. Got {shown(attr_name)}."
+                "attr_name must be None, or a string that PyG does not treat in another way (x, "
+                "edge_attr, face, names with index or batch). Got "
+                f"{shown(attr_name)}."
             )
         if num_colors is not None:
             CLIPParameters.rules()["num_colors"].check("AddColorings", "num_colors", num_colors)
@@ -117,6 +121,11 @@ class AddColorings(BaseTransform):  # type: ignore[misc]
         if self.seed is not None:
             parts.append(f"seed={self.seed}")
         return f"{type(self).__name__}({', '.join(parts)})"
+
+
+def _is_reserved(name: str) -> bool:
+    """Whether PyG has another meaning for an attribute, or concatenates it along another axis."""
+    return name in ("x", "edge_attr", "face") or "index" in name or "batch" in name
 
 
 def _attributes(data: object) -> Tensor:

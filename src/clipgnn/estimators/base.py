@@ -1,25 +1,28 @@
 """What the estimators have in common: reading of graphs, training, outputs for new graphs."""
 
 import os
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from typing import Any, TypeVar, cast
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
-from clipgnn.coloring.schemes import Scheme
+from clipgnn.coloring.schemes import Scheme, scheme_named
 from clipgnn.coloring.suggestion import suggested_colorings
 from clipgnn.datasets.folds import hold_out
 from clipgnn.errors import DivergedError, InvalidParameterError, shown
 from clipgnn.estimators import files
 from clipgnn.estimators.progress import TrainingProgress
-from clipgnn.estimators.reading import read_more, read_training
+from clipgnn.estimators.reading import read_training, read_with_encoding
 from clipgnn.graphs.columns import Kind
 from clipgnn.graphs.encoding import AttributeEncoding, ChosenAttributes
 from clipgnn.graphs.packed import PackedGraphs
@@ -35,6 +38,9 @@ Graphs = PackedGraphs | Iterable[Any]
 
 SEEDS = 2**31
 """Number of seeds that are drawn from `random_state`."""
+
+SPREADS = {"both": None, "networks": 0, "colorings": 1}
+"""Axis over which a spread is taken, by its name."""
 
 STEPS, SMALLEST_BATCH, LARGEST_BATCH = 16, 8, 64
 """Steps of an epoch for which batches are chosen, and the limits of their size."""
@@ -109,7 +115,7 @@ class GraphEstimator(BaseEstimator, ABC):  # type: ignore[misc]
     def _read_training(self, X: Graphs) -> PackedGraphs:
         """Read the training graphs. The encoding is kept after the training, if it succeeds."""
         if self._continues():
-            return read_more(X, self.encoding_, self.models_[0], strict=True)
+            return read_with_encoding(X, self.encoding_, self.models_[0], strict=True)
         return read_training(X, self._chosen())
 
     def _chosen(self) -> ChosenAttributes:
@@ -123,7 +129,7 @@ class GraphEstimator(BaseEstimator, ABC):  # type: ignore[misc]
     def _read(self, X: Graphs) -> PackedGraphs:
         """Read graphs with the encoding of the training graphs."""
         check_is_fitted(self, "models_")
-        return read_more(X, self.encoding_, self.models_[0], strict=False)
+        return read_with_encoding(X, self.encoding_, self.models_[0], strict=False)
 
     def _continues(self) -> bool:
         return self.warm_start and hasattr(self, "models_")
@@ -156,11 +162,12 @@ class GraphEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         """Draw the members with random weights, without training."""
         self._check_counts()
         random = _random(self.random_state)
-        *seeds, self.draw_seed_ = random.randint(SEEDS, size=self.n_ensemble + 1).tolist()
+        *seeds, draw_seed = random.randint(SEEDS, size=self.n_ensemble + 1).tolist()
         members = new_members(self._spec(graphs), graphs, self._recipe(len(graphs)), seeds).eval()
         self.models_ = [members.member(number) for number in range(self.n_ensemble)]
         self.history_ = []
         self.encoding_ = graphs.encoding
+        self.draw_seed_ = draw_seed
 
     def _trained(
         self,
@@ -175,11 +182,12 @@ class GraphEstimator(BaseEstimator, ABC):  # type: ignore[misc]
             spec = self._spec(graphs)
             return list(train(graphs, spec, recipe, splits, seeds, device, callback=progress))
         self._check_unchanged()
-        return [
-            own
-            for model, split, seed in zip(self.models_, splits, seeds, strict=True)
-            for own in train(graphs, model, recipe, [split], [seed], device, callback=progress)
-        ]
+        trained: list[TrainedModel] = []
+        for number, model in enumerate(self.models_):
+            split, seed = [splits[number]], [seeds[number]]
+            callback = partial(progress, first=number)
+            trained += train(graphs, model, recipe, split, seed, device, callback=callback)
+        return trained
 
     def _check_unchanged(self) -> None:
         """Check that the parameters of the networks are those of the first call of fit."""
@@ -189,10 +197,9 @@ class GraphEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         for name, value in {**before, "n_ensemble": len(self.models_)}.items():
             given = getattr(self, name)
             if isinstance(given, int | float | np.number) and given != value:
-                raise InvalidParameterError(
-                    f"{name} must be {value}, as in the first call of fit, if warm_start is true. "
-                    f"Got {shown(given)}."
-                )
+                raise _changed(name, value, given)
+        if scheme_named(self.coloring).name != self.models_[0].scheme.name:
+            raise _changed("coloring", self.models_[0].scheme.name, self.coloring)
 
     def _spec(self, graphs: PackedGraphs) -> ModelSpec:
         parameters: dict[str, Any] = {
@@ -205,8 +212,10 @@ class GraphEstimator(BaseEstimator, ABC):  # type: ignore[misc]
             parameters["num_colors"] = self.num_colors
         if self.num_colorings != "auto":
             parameters["num_colorings"] = self.num_colorings
-        elif self.coloring == "random":
+        elif scheme_named(self.coloring).name == "random":
             parameters["num_colorings"] = suggested_colorings(graphs)
+        elif graphs.colorings is not None:
+            parameters["num_colorings"] = graphs.colorings.shape[0]
         return ModelSpec("clip", parameters)
 
     def _check_counts(self) -> None:
@@ -252,6 +261,25 @@ class GraphEstimator(BaseEstimator, ABC):  # type: ignore[misc]
             ]
         )
 
+    def _spread(self, outputs: NDArray[np.float64], over: str) -> NDArray[np.float64]:
+        """Standard deviation of outputs `[members * draws, graphs, ...]`; see `predict_spread`."""
+        if over not in SPREADS:
+            raise InvalidParameterError(
+                f"over must be one of {', '.join(map(repr, SPREADS))}. Got {shown(over)}."
+            )
+        of_both = outputs.reshape(len(self.models_), -1, *outputs.shape[1:])
+        members, draws = of_both.shape[:2]
+        if (members if over == "networks" else draws if over == "colorings" else len(outputs)) == 1:
+            warnings.warn(
+                f"The spread over {over} is 0, because there is one prediction. Use n_draws for "
+                "several draws of colorings, or n_ensemble for several networks.",
+                stacklevel=3,
+            )
+        if over == "both":
+            return np.asarray(outputs.std(axis=0))
+        # The variance over one of them, averaged over the other.
+        return np.asarray(np.sqrt(of_both.var(axis=SPREADS[over]).mean(axis=0)))
+
     def _draw_seeds(self) -> list[int]:
         self._check_counts()
         return [(self.draw_seed_ + draw) % SEEDS for draw in range(self.n_draws)]
@@ -278,6 +306,13 @@ def _random(random_state: Any) -> np.random.RandomState:
             "random_state must be an integer from 0 to 2^32 - 1, a numpy.random.RandomState or "
             f"None. Got {shown(random_state)}."
         ) from error
+
+
+def _changed(name: str, before: object, given: object) -> InvalidParameterError:
+    return InvalidParameterError(
+        f"{name} must be {before}, as in the first call of fit, if warm_start is true. Got "
+        f"{shown(given)}."
+    )
 
 
 def _device_named(device: str) -> str:

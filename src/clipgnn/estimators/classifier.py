@@ -107,12 +107,16 @@ class CLIPClassifier(ClassifierMixin, GraphEstimator):  # type: ignore[misc]
         probabilities = self.predict_proba(X)
         return np.asarray(self.classes_[probabilities.argmax(axis=1)])
 
-    def predict_spread(self, X: Graphs) -> NDArray[np.float64]:
-        """Standard deviation of the probabilities over networks and draws, `[graphs, classes]`.
+    def predict_spread(self, X: Graphs, over: str = "both") -> NDArray[np.float64]:
+        """Standard deviation of the probabilities, `[graphs, classes]`.
 
-        It is 0 with one network and one draw.
+        Args:
+            X: the graphs.
+            over: "colorings" for the part that comes from draws of colorings, in each network,
+                "networks" for the differences between networks, or "both" for all predictions. It
+                is 0, with a warning, if there is only one of them.
         """
-        return np.asarray(self._probabilities(X).std(axis=0))
+        return self._spread(self._probabilities(X), over)
 
     def explain(self, X: Graphs) -> "list[Explanation]":
         """Explain which nodes and edges the predicted class of each graph depends on.

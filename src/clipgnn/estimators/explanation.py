@@ -8,7 +8,7 @@ from torch import Tensor
 from torch_geometric.explain import Explanation
 
 from clipgnn.graphs.packed import PackedGraphs
-from clipgnn.nn.explain import Explainer, colors_of
+from clipgnn.nn.explain import Explainer
 from clipgnn.nn.network import Network
 from clipgnn.nn.occlusion import Occlusion
 
@@ -44,6 +44,7 @@ def explanations(
         for model in models
     ]
     targets = torch.zeros(len(graphs)) if classes is None else torch.tensor(classes)
+    graphs = graphs.to(torch.device("cpu")).with_floats(next(models[0].parameters()).dtype)
     return [
         _mean(explainers, graphs[[number]], seeds, targets[number : number + 1])
         for number in range(len(graphs))
@@ -53,6 +54,9 @@ def explanations(
 def _mean(
     explainers: Sequence[Explainer], graph: PackedGraphs, seeds: Sequence[int], target: Tensor
 ) -> Explanation:
+    if graph.x.shape[0] == 0:
+        empty = torch.empty(0)
+        return Explanation(edge_index=graph.edge_index, node_mask=empty[:, None], edge_mask=empty)
     found = [
         explainer(**_inputs(explainer.model.network, graph, seed), target=target)
         for explainer in explainers
@@ -71,7 +75,7 @@ def _inputs(network: Network, graph: PackedGraphs, seed: int) -> dict[str, Any]:
         "edge_weight": graph.edge_weight,
         "edge_attr": graph.edge_attr,
         "graph_attr": graph.graph_attr,
-        "colors": colors_of(network, graph, seed, wrap=True),
+        "colors": network.colorings_of(graph, seed, wrap_colors=True),
     }
     chosen = {name: value for name, value in given.items() if value is not None}
     return {"x": graph.x, "edge_index": graph.edge_index, **chosen}

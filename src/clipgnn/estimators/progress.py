@@ -42,6 +42,7 @@ class TrainingProgress:
         )
         self._task = self._bars.add_task("training", total=recipe.epochs * num_members)
         self._done: dict[int, int] = {}
+        self._unprinted = ""
 
     def __enter__(self) -> "TrainingProgress":
         self._bars.start()
@@ -54,18 +55,27 @@ class TrainingProgress:
         traceback: TracebackType | None,
     ) -> None:
         self._bars.stop()
+        if self._unprinted:
+            self._console.print(self._unprinted, soft_wrap=True)
 
-    def __call__(self, epoch: Epoch) -> None:
-        """Show an epoch."""
+    def __call__(self, epoch: Epoch, first: int = 0) -> None:
+        """Show an epoch.
+
+        Args:
+            epoch: the epoch.
+            first: number of the first network of this call of `train`.
+        """
         if not self._shown:
             return  # reading numbers would wait for a GPU
-        self._done.update(dict.fromkeys(epoch.members, epoch.number))
+        self._done.update({first + own: epoch.number for own in epoch.members})
         text = f"loss {float(epoch.train_loss.mean()):.4f}"
         if epoch.validation_score is not None:
             text += f", validation {self._metric} {float(epoch.validation_score.mean()):.4f}"
         self._bars.update(self._task, description=text, completed=sum(self._done.values()))
+        if self._console.is_terminal:
+            return
+        self._unprinted = f"epoch {epoch.number} of {self._epochs}: {text}"
         now = time.monotonic()
-        ended = epoch.number == self._epochs
-        if not self._console.is_terminal and (ended or now - self._printed >= LINE_SECONDS):
-            self._printed = now
-            self._console.print(f"epoch {epoch.number} of {self._epochs}: {text}", soft_wrap=True)
+        if epoch.number == self._epochs or now - self._printed >= LINE_SECONDS:
+            self._console.print(self._unprinted, soft_wrap=True)
+            self._printed, self._unprinted = now, ""

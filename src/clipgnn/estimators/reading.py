@@ -26,16 +26,17 @@ def read_training(X: Any, chosen: ChosenAttributes) -> PackedGraphs:
     if not isinstance(X, PackedGraphs):
         return PackedGraphs.from_columns(formats.read(X), **chosen)
     for name, value in chosen.items():
-        if value is not None and value != ():
+        given: Any = value
+        if given is not None and (name != "graph_attributes" or len(given) > 0):
             raise InvalidParameterError(
                 f"{name} must not be given if X is a PackedGraphs, whose attributes are encoded "
-                f"already. Got {shown(value)}. Use a list of graphs, or choose the attributes with "
+                f"already. Got {shown(given)}. Use a list of graphs, or choose the attributes with "
                 "PackedGraphs.from_networkx."
             )
     return X
 
 
-def read_more(
+def read_with_encoding(
     X: Any, encoding: AttributeEncoding | None, network: Network, *, strict: bool
 ) -> PackedGraphs:
     """Read graphs with the encoding of the training graphs.

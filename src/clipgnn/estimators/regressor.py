@@ -1,6 +1,6 @@
 """CLIP as a regressor of scikit-learn."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -8,6 +8,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from sklearn.base import RegressorMixin
+from sklearn.metrics import r2_score
 from typing_extensions import override
 
 from clipgnn.estimators.base import GraphEstimator, Graphs, with_targets
@@ -61,8 +62,7 @@ class CLIPRegressor(RegressorMixin, GraphEstimator):  # type: ignore[misc]
         """
         graphs = self._read_training(X)
         targets = as_numbers(y)
-        mean, scale = np.nanmean(targets, axis=0), np.nanstd(targets, axis=0)
-        scale = np.where(scale > 0, scale, 1.0)
+        mean, scale = self._scaling(targets)
         standardized = torch.from_numpy((targets - mean) / scale).to(torch.get_default_dtype())
         recipe = self._recipe(len(graphs), loss=self.loss)
         self._train(with_targets(graphs, standardized), recipe)
@@ -74,12 +74,16 @@ class CLIPRegressor(RegressorMixin, GraphEstimator):  # type: ignore[misc]
         """Predict targets, `[graphs]` or `[graphs, targets]`: means over networks and draws."""
         return np.asarray(self._predictions(X).mean(axis=0))
 
-    def predict_spread(self, X: Graphs) -> NDArray[np.float64]:
-        """Standard deviation of the predictions over networks and draws, in the shape of `predict`.
+    def predict_spread(self, X: Graphs, over: str = "both") -> NDArray[np.float64]:
+        """Standard deviation of the predictions, in the shape of `predict`.
 
-        It is 0 with one network and one draw.
+        Args:
+            X: the graphs.
+            over: "colorings" for the part that comes from draws of colorings, in each network,
+                "networks" for the differences between networks, or "both" for all predictions. It
+                is 0, with a warning, if there is only one of them.
         """
-        return np.asarray(self._predictions(X).std(axis=0))
+        return self._spread(self._predictions(X), over)
 
     def explain(self, X: Graphs) -> "list[Explanation]":
         """Explain which nodes and edges the prediction for each graph depends on.
@@ -91,11 +95,30 @@ class CLIPRegressor(RegressorMixin, GraphEstimator):  # type: ignore[misc]
         """
         from clipgnn.estimators.explanation import explanations
 
-        found = explanations(self.models_, self._read(X), self._draw_seeds())
-        scale = float(self.target_scale_) if self.target_scale_.ndim == 0 else 1.0
+        graphs = self._read(X)
+        found = explanations(self.models_, graphs, self._draw_seeds())
+        scale = self.target_scale_.item() if self.target_scale_.size == 1 else 1.0
         for own in found:
             own.node_mask, own.edge_mask = own.node_mask * scale, own.edge_mask * scale
         return found
+
+    def score(self, X: Graphs, y: Targets, sample_weight: Sequence[float] | None = None) -> float:
+        """Coefficient of determination R², the mean over targets; missing targets are left out."""
+        targets, predicted = as_numbers(y), self.predict(X)
+        columns = zip(np.atleast_2d(targets.T), np.atleast_2d(predicted.T), strict=True)
+        weights = np.ones(len(targets)) if sample_weight is None else np.asarray(sample_weight)
+        scores = []
+        for known, found in columns:
+            present = ~np.isnan(known)
+            scores.append(r2_score(known[present], found[present], sample_weight=weights[present]))
+        return float(np.mean(scores))
+
+    def _scaling(self, targets: NDArray[np.float64]) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Mean and scale of the targets; those of the first call if the training continues."""
+        if self._continues():
+            return self.target_mean_, self.target_scale_
+        scale = np.nanstd(targets, axis=0)
+        return np.asarray(np.nanmean(targets, axis=0)), np.where(scale > 0, scale, 1.0)
 
     @override
     def _learned(self) -> dict[str, Any]:

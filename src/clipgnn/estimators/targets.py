@@ -52,12 +52,13 @@ def as_numbers(y: object) -> NDArray[np.float64]:
         "y must be finite numbers, [graphs] or [graphs, targets], NaN where one is missing"
     )
     given = _as_array(y)
-    if given.dtype.kind not in "Obiuf":
+    if given.size and given.dtype.kind not in "Obiuf":
         raise InvalidParameterError(f"{requirement}. Got {_shown(given.flat[0])}.")
     try:
         numbers = given.astype(np.float64)
     except (TypeError, ValueError) as error:
-        raise InvalidParameterError(f"{requirement}. Got {_shown(given.flat[0])}.") from error
+        wrong = next(own for own in given.flat if not isinstance(own, Number))
+        raise InvalidParameterError(f"{requirement}. Got {_shown(wrong)}.") from error
     if numbers.ndim not in (1, 2) or numbers.size == 0:
         got = "None" if y is None else f"the shape {list(numbers.shape)}"
         raise InvalidParameterError(f"{requirement}. Got {got}.")

@@ -91,6 +91,14 @@ class AttributeEncoding:
         )
 
     @property
+    def keeps_numbers(self) -> bool:
+        """Whether encoded attributes are the numbers that they were: no attributes, or numbers."""
+        attributes = (*self.nodes, *self.edges, *self.graphs)
+        return all(
+            isinstance(own, Numbers) or own.values == tuple(range(own.width)) for own in attributes
+        )
+
+    @property
     def in_channels(self) -> int:
         """Channels of nodes; 1 for nodes without attributes, which all have the same label."""
         return max(1, sum(own.width for own in self.nodes))
@@ -172,12 +180,18 @@ class AttributeEncoding:
 def check_same_encoding(
     found: AttributeEncoding | None, expected: AttributeEncoding | None
 ) -> None:
-    """Check that graphs have the encoding of the training graphs, if both have one.
+    """Check that graphs have the encoding of the training graphs.
+
+    Tensors without an encoding are accepted where an encoding would not change them.
 
     Raises:
         InvalidGraphError: if they have another one.
     """
-    if None not in (found, expected) and found != expected:
+    if any(own is not None and not own.keeps_numbers for own in (found, expected)):
+        different = found != expected
+    else:
+        different = None not in (found, expected) and found != expected
+    if different:
         raise InvalidGraphError(
             "The graphs must have the encoding of the training graphs. Got another one. Use it "
             "to read them: PackedGraphs.from_networkx(graphs, encoding=...)."

@@ -10,7 +10,8 @@ from clipgnn.ops.hashing import mix
 def graph_keys(graphs: PackedGraphs, seed: int) -> Tensor:
     """Hash attributes and edges of each graph with a seed, `[graphs]`.
 
-    Equal graphs, with their nodes in the same order, have equal keys, in every data set.
+    Equal graphs, with their nodes in the same order, have equal keys, in every data set. Labels
+    have the keys of their one-hot rows.
     """
     nodes = torch.arange(graphs.x.shape[0], device=graphs.device)
     position = nodes - graphs.node_pointers[graphs.graph_of_node]
@@ -24,9 +25,12 @@ def graph_keys(graphs: PackedGraphs, seed: int) -> Tensor:
 
 
 def _row_bits(x: Tensor) -> Tensor:
-    """Bits of the attributes of each node, or of its label."""
+    """Bits of the attributes of each node: a sum over the channels that are not 0."""
     if x.dim() == 1:
-        return mix(x + 1)
-    bits = (x.double() + 0.0).view(torch.int64)  # -0.0 is 0.0
+        return mix(_bits(torch.ones_like(x)) ^ mix(x + 1))
     channel = torch.arange(x.shape[1], device=x.device)
-    return mix(bits ^ mix(channel + 1)).sum(1)
+    return mix(_bits(x) ^ mix(channel + 1)).masked_fill(x == 0, 0).sum(1)
+
+
+def _bits(values: Tensor) -> Tensor:
+    return values.double().view(torch.int64)

@@ -11,10 +11,8 @@ from torch_geometric.nn import MessagePassing
 
 from clipgnn.errors import InvalidParameterError, shown
 from clipgnn.graphs.exact import ExactBatch
-from clipgnn.graphs.keys import graph_keys
 from clipgnn.graphs.packed import PackedGraphs
-from clipgnn.graphs.seeds import as_signed, check_seed
-from clipgnn.nn.batch_colorings import drawn_colorings
+from clipgnn.graphs.seeds import check_seed
 from clipgnn.nn.network import Network
 
 READS_MESSAGES = (explain.AttentionExplainer, explain.GraphMaskExplainer, explain.PGExplainer)
@@ -137,9 +135,11 @@ class Explainer(explain.Explainer):  # type: ignore[misc]
         self.model.train(network.training)  # PyG's class restores the mode of the outer module
         colors = inputs.get("colors")
         if colors is None:
-            graphs = ExactBatch.from_tensors(x, edge_index, inputs.get("batch"))
+            names = [name for name in INPUTS if name != "colors"]
+            further = {name: inputs.get(name) for name in names}
+            graphs = ExactBatch.from_tensors(x, edge_index, **further)
             packed = PackedGraphs.from_batch(graphs, network.config.in_channels)
-            colors = colors_of(network, packed, self.seed)
+            colors = network.colorings_of(packed, self.seed)
         if x.dim() == 1:
             weight = next(network.parameters())
             x = functional.one_hot(x, network.config.in_channels).to(weight.dtype)
@@ -220,33 +220,3 @@ def _check_network(model: object) -> None:
         raise InvalidParameterError(
             f"model must have one member. Got {model.config.num_members}. Use model.member(0)."
         )
-
-
-def colors_of(
-    network: Network, graphs: PackedGraphs, seed: int, *, wrap: bool = False
-) -> Tensor | None:
-    """Colorings of `Network.predict` with a seed, `[nodes, colorings]`; None without colors.
-
-    Args:
-        network: the network.
-        graphs: the graphs.
-        seed: seed of random colorings.
-        wrap: whether to reduce colors modulo those of the network, with a warning.
-
-    Raises:
-        InvalidColoringError: if the network has too few colors, unless `wrap` is true.
-    """
-    k = network.num_colorings_for(training=False)
-    if k == 0:
-        return None
-    largest = network.largest_color()
-    stream = drawn_colorings(
-        graphs.to_batch(),
-        k,
-        network.scheme,
-        None,
-        network.check_num_colors,
-        graph_keys(graphs, as_signed(seed)),
-        largest + 1 if wrap and largest is not None else None,
-    )
-    return stream.all().t()

@@ -278,6 +278,26 @@ class Network(nn.Module, ABC):
         finally:
             self.train(was_training)
 
+    def colorings_of(
+        self, graphs: PackedGraphs, seed: int, *, wrap_colors: bool = False
+    ) -> Tensor | None:
+        """Colorings that `predict` uses, `[nodes, colorings]`; None for no colors.
+
+        Args:
+            graphs: graphs with at least one node. The network must have one member.
+            seed: seed of random colorings.
+            wrap_colors: see `predict`.
+        """
+        weight = self._any_weight()
+        graphs = replace(graphs, y=None).to(weight.device).with_floats(weight.dtype)
+        keys = graph_keys(graphs, as_signed(check_seed(seed)))
+        everything = torch.arange(len(graphs), device=weight.device)
+        batch, stream = self._with_colorings(graphs, everything, keys, wrap=wrap_colors)
+        if stream is None:
+            return None
+        added = batch.num_nodes - graphs.x.shape[0]  # nodes of the graph that was added
+        return stream.all()[:, added:].t()
+
     def _with_colorings(
         self, graphs: PackedGraphs, chosen: Tensor, keys: Tensor, *, wrap: bool
     ) -> tuple[ExactBatch, ColoringStream | None]:

@@ -19,8 +19,9 @@ class Occlusion(ExplainerAlgorithm):  # type: ignore[misc]
 
     An algorithm for `clipgnn.Explainer`. Masks are differences between the output for the graph and
     the output for the graph without one node (and its edges), or without one edge (in both
-    directions): positive where it supports the prediction, negative where it contradicts it. The
-    output is the probability of the explained class, or the predicted value (the sum of several).
+    directions, if the graph is undirected): positive where it supports the prediction, negative
+    where it contradicts it. The output is the probability of the explained class, or the predicted
+    value (the sum of several).
 
     Nothing is optimized, and the network only sees whole graphs. Other nodes keep their colors. The
     cost is that of one prediction for each node and each edge.
@@ -67,15 +68,12 @@ class Occlusion(ExplainerAlgorithm):  # type: ignore[misc]
         whole = self._scores(model(x, edge_index, **given), target)
         node_mask = edge_mask = None
         if self.explainer_config.node_mask_type is not None:
-            kept = ~torch.eye(x.shape[0], dtype=torch.bool, device=x.device)
-            scores = self._without(model, x, edge_index, kept, None, target, given)
+            numbers = torch.arange(x.shape[0], device=x.device)
+            scores = self._without(model, x, edge_index, numbers, None, target, given)
             node_mask = (whole - scores)[:, None]
         if self.explainer_config.edge_mask_type is not None:
             pairs = _pairs(edge_index)
-            numbers = torch.arange(int(pairs.max()) + 1 if pairs.numel() else 0, device=x.device)
-            scores = self._without(
-                model, x, edge_index, None, numbers[:, None] != pairs, target, given
-            )
+            scores = self._without(model, x, edge_index, None, pairs, target, given)
             edge_mask = (whole - scores)[pairs]
         return Explanation(node_mask=node_mask, edge_mask=edge_mask)
 
@@ -104,41 +102,42 @@ class Occlusion(ExplainerAlgorithm):  # type: ignore[misc]
         x: Tensor,
         edge_index: Tensor,
         nodes: Tensor | None,
-        edges: Tensor | None,
+        pairs: Tensor | None,
         target: Tensor,
         given: dict[str, Tensor],
     ) -> Tensor:
-        """Scores of copies that keep some nodes `[copies, nodes]` and edges `[copies, edges]`."""
+        """Scores without each of some nodes, or without each pair of nodes `[edges]`."""
         scores = [x.new_empty(0)]
-        for kept_nodes, kept_edges in _parts(x.shape[0], edge_index, nodes, edges):
+        for kept_nodes, kept_edges in _parts(x.shape[0], edge_index, nodes, pairs):
             inputs = _copies(x, edge_index, kept_nodes, kept_edges, given)
             scores.append(self._scores(model(**inputs), target)[1:])
         return torch.cat(scores)
 
 
 def _pairs(edge_index: Tensor) -> Tensor:
-    """Number of the pair of nodes of each edge, the same in both directions."""
+    """Number of the edge in an undirected graph, or of each direction in a directed one."""
     ends = torch.stack([edge_index.amin(0), edge_index.amax(0)])
-    return torch.unique(ends, dim=1, return_inverse=True)[1]
+    forward, backward = edge_index.unique(dim=1), edge_index.flip(0).unique(dim=1)
+    undirected = forward.shape == backward.shape and bool((forward == backward).all())
+    return torch.unique(ends if undirected else edge_index, dim=1, return_inverse=True)[1]
 
 
 def _parts(
-    num_nodes: int, edge_index: Tensor, nodes: Tensor | None, edges: Tensor | None
+    num_nodes: int, edge_index: Tensor, nodes: Tensor | None, pairs: Tensor | None
 ) -> Iterator[tuple[Tensor, Tensor]]:
     """Kept nodes and edges of as many copies as are evaluated at once.
 
     The first copy is the whole graph, because a batch must have a node.
     """
-    of_copies = nodes if nodes is not None else edges
-    assert of_copies is not None
+    count = num_nodes if pairs is None else int(pairs.max()) + 1 if pairs.numel() else 0
     size = max(1, MAX_ELEMENTS // max(1, num_nodes + edge_index.shape[1]))
-    for rows in torch.arange(of_copies.shape[0], device=edge_index.device).split(size):
+    for rows in torch.arange(count, device=edge_index.device).split(size):
         kept = torch.ones(len(rows) + 1, num_nodes, dtype=torch.bool, device=rows.device)
         if nodes is not None:
-            kept[1:] = nodes[rows]
+            kept[1:] = rows[:, None] != nodes
         ends = kept[:, edge_index[0]] & kept[:, edge_index[1]]
-        if edges is not None:
-            ends[1:] &= edges[rows]
+        if pairs is not None:
+            ends[1:] &= rows[:, None] != pairs
         yield kept, ends
 
 

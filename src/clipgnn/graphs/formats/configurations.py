@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 _STARTS = 64  # attempts to find tags for labels that depend on each other
+_MAX_ITERATIONS = 1_250_000  # RDKit's own suggestion for about a second
 _LABEL = "_CIPCode"  # the property in which RDKit stores a label
 
 
@@ -18,7 +19,7 @@ def assign_labels(molecule: Any) -> None:
 
     for part in (*molecule.GetAtoms(), *molecule.GetBonds()):
         part.ClearProp(_LABEL)
-    rdCIPLabeler.AssignCIPLabels(molecule)
+    rdCIPLabeler.AssignCIPLabels(molecule, maxRecursiveIterations=_MAX_ITERATIONS)
 
 
 def label(part: Any) -> str | None:

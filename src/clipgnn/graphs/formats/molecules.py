@@ -17,7 +17,10 @@ DONORS = frozenset(["H", "C", "N", "O", "F", "Si", "P", "S", "Cl", "As", "Se", "
 
 
 def read(molecules: Iterable[Any]) -> GraphColumns:
-    """Read atoms as nodes and bonds as edges, without hydrogen atoms that SMILES do not keep.
+    """Read atoms as nodes and bonds as edges.
+
+    Hydrogen atoms of SMILES are numbers of the other atoms; those of RDKit molecules are nodes if
+    they are atoms there (`RemoveHs` removes them).
 
     Atoms have the attributes "element", "charge", "hydrogens", "aromatic", "hybridization",
     "isotope" (0 for none) and "configuration", and bonds "bond", "conjugated", "ring" and
@@ -62,13 +65,13 @@ def as_molecule(given: Any) -> Any:
             raise InvalidGraphError(f"SMILES must have a valid syntax. Got {shown(given)}.")
         try:
             molecule = _sanitized(chem, given, parsed)
+            assign_labels(molecule)
         except (ValueError, RuntimeError) as error:
             raise InvalidGraphError(
                 f"Molecules must be valid. Got {shown(_name(chem, given))}: {error}"
             ) from error
         if molecule.GetNumAtoms() == 0:
             raise InvalidGraphError("Molecules must have at least one atom. Got one without.")
-        assign_labels(molecule)
     return molecule
 
 
