@@ -115,7 +115,7 @@ $(READY): pyproject.toml constraints.txt requirements-dev.txt
 
 $(OLDEST)/.ready: pyproject.toml constraints-oldest.txt
 	$(or $(PYTHON),python3.11) -m venv --clear $(OLDEST)
-	$(OLDEST)/bin/python -m pip install --quiet --constraint constraints-oldest.txt --editable '.[baselines,igraph,pandas,ray,test]'
+	$(OLDEST)/bin/python -m pip install --quiet --constraint constraints-oldest.txt --editable '.[baselines,igraph,molecules,pandas,ray,test]'
 	@touch $@
 
 clean:

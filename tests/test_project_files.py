@@ -32,9 +32,8 @@ def requirements(*lists: list[str]) -> list[Requirement]:
     return [requirement for requirement in found if requirement.name != PROJECT["name"]]
 
 
-SUPPORTED = requirements(
-    PROJECT["dependencies"], EXTRAS["baselines"], EXTRAS["pandas"], EXTRAS["ray"], EXTRAS["test"]
-)
+OPTIONAL = ("baselines", "igraph", "molecules", "pandas", "ray", "test")
+SUPPORTED = requirements(PROJECT["dependencies"], *(EXTRAS[name] for name in OPTIONAL))
 
 
 def jobs() -> dict[str, Any]:

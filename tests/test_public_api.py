@@ -15,7 +15,7 @@ NAMES = {
     *("load_dataset", "load_tu", "stratified_folds", "hold_out", "__version__"),
     *("CLIPClassifier", "CLIPEmbedding", "CLIPRegressor"),
     *("Scheme", "Random", "All", "Precomputed", "TrainedModel", "TrainedModels"),
-    *("AddColorings", "Explainer"),
+    *("AddColorings", "Explainer", "Occlusion"),
 }
 
 

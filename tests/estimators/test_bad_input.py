@@ -206,7 +206,7 @@ def test_few_graphs() -> None:
 @every_estimator
 def test_before_fit(kind: Any) -> None:
     model = kind()
-    names = ("predict", "predict_proba", "predict_spread", "transform")
+    names = ("predict", "predict_proba", "predict_spread", "explain", "transform")
     for name in filter(lambda name: hasattr(model, name), names):
         with pytest.raises(NotFittedError):
             getattr(model, name)(GRAPHS)

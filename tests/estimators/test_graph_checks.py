@@ -48,7 +48,7 @@ Contain = Callable[[Any], Any]
 
 def outputs(model: Any, graphs: Any) -> list[NDArray[Any]]:
     """What every method of an estimator returns for graphs."""
-    names = ("predict", "predict_proba", "predict_spread", "transform")
+    names = ("predict", "predict_proba", "transform")
     return [getattr(model, name)(graphs) for name in names if hasattr(model, name)]
 
 

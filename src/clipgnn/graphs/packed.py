@@ -390,6 +390,6 @@ def check_graph_set(graphs: object) -> None:
     if not isinstance(graphs, PackedGraphs):
         raise InvalidGraphError(
             f"graphs must be a PackedGraphs. Got {type(graphs).__name__}. Use "
-            "PackedGraphs.from_data_list for a list of PyG's Data, and from_networkx, from_igraph "
-            "or from_scipy for other graphs."
+            "PackedGraphs.from_data_list for a list of PyG's Data, and from_networkx, from_igraph, "
+            "from_scipy or from_smiles for other graphs."
         )
