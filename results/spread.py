@@ -136,7 +136,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for own in measured:
         print({name: value for name, value in own.items() if name not in ("uncertainty", "error")})
     described = {
-        "command": f"python results/spread.py --epochs {chosen.epochs} --seed {chosen.seed}",
+        "command": "python results/spread.py"
+        + (" --ptc" if chosen.ptc else "")
+        + (f" --esol {chosen.esol.name}" if chosen.esol else "")
+        + f" --epochs {chosen.epochs} --seed {chosen.seed}",
         "settings": {"networks": MEMBERS, "draws": DRAWS, "folds": FOLDS},
         "machine": dict(this_machine("cpu")),
         "versions": {
