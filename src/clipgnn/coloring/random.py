@@ -22,12 +22,7 @@ class Random(Scheme):
 
     @override
     def groups(self, x: Tensor, edge_index: Tensor, batch: Tensor) -> Tensor:
-        groups = color_groups(x, batch)
-        if x.dim() == 2:
-            return groups
-        # Labels in the order of their one-hot rows, so that both have the same random colorings.
-        largest = torch.zeros_like(groups).scatter_reduce_(0, batch, groups, "amax")
-        return largest[batch] - groups
+        return color_groups(x, batch)
 
     @override
     def stream(
