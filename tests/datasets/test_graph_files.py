@@ -1,0 +1,200 @@
+"""Files of graphs: what is read from each format, and what is reported about invalid graphs."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import networkx as nx
+import pytest
+
+from clipgnn.datasets.graph_files import FORMATS, read_graph_file
+from clipgnn.errors import DatasetFileError, DatasetNotFoundError, InvalidParameterError
+
+GRAPHS = [nx.cycle_graph(4), nx.path_graph(3), nx.complete_graph(5)]
+LABELS = ["ring", "chain", "complete"]
+
+
+def written(folder: Path, format: str) -> Path:
+    """Write `GRAPHS` in a format, with labels where the format can hold them."""
+    if format == "json-lines":
+        path = folder / "graphs.jsonl"
+        lines = [
+            json.dumps({**nx.node_link_data(graph, edges="edges"), "label": label})
+            for graph, label in zip(GRAPHS, LABELS, strict=True)
+        ]
+        path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        return path
+    if format == "graph6":
+        path = folder / "graphs.g6"
+        path.write_bytes(b"".join(nx.to_graph6_bytes(graph) for graph in GRAPHS))
+        return path
+    path = folder / "graphs"
+    path.mkdir()
+    for number, graph in enumerate(GRAPHS):
+        if number % 2:
+            nx.write_gml(graph, path / f"{number}.gml")
+        else:
+            nx.write_graphml(graph, path / f"{number}.graphml")
+    return path
+
+
+def labels_of(folder: Path, *, file: bool) -> Path:
+    """Write a CSV file of labels, in another order if it names the files."""
+    rows = [
+        (f"{number}.{'gml' if number % 2 else 'graphml'}", own) for number, own in enumerate(LABELS)
+    ]
+    lines = ["file,label", *map(",".join, reversed(rows))] if file else ["label", *LABELS]
+    path = folder / "labels.csv"
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("format", ["json-lines", "graph6", "graphml"])
+def test_graphs_and_labels(format: str, tmp_path: Path) -> None:
+    path = written(tmp_path, format)
+    labels = None if format == "json-lines" else labels_of(tmp_path, file=format == "graphml")
+    found = read_graph_file(path, labels=labels)
+    assert found.format == format
+    assert found.valid == [0, 1, 2]
+    assert found.column("label") == LABELS
+    for entry, graph in zip(found.entries, GRAPHS, strict=True):
+        assert nx.is_isomorphic(entry.graph, graph)
+
+
+def test_sparse6(tmp_path: Path) -> None:
+    path = tmp_path / "graphs.txt"
+    path.write_bytes(b"".join(nx.to_sparse6_bytes(graph) for graph in GRAPHS))
+    found = read_graph_file(path, format="graph6")
+    assert [len(entry.graph) for entry in found.entries] == [4, 3, 5]
+
+
+@pytest.mark.needs("rdkit")
+def test_smiles(tmp_path: Path) -> None:
+    path = tmp_path / "molecules.csv"
+    path.write_text(
+        "name,SMILES,y\nethanol,CCO,1.5\nbad,C1CC,2\n,c1ccccc1,\n", encoding="utf-8-sig"
+    )
+    found = read_graph_file(path)
+    assert [entry.graph for entry in found.entries] == ["CCO", None, "c1ccccc1"]
+    assert found.valid == [0, 2]
+    assert found.entries[1].place == "line 3"
+    assert "C1CC" in str(found.entries[1].problem)
+    assert found.columns == ["name", "y"]
+    assert found.column("y") == ["1.5", "2", None]
+    assert read_graph_file(path, smiles_column="name").valid == []
+
+
+def test_attributes_are_kept(tmp_path: Path) -> None:
+    graph = nx.path_graph(2)
+    graph.nodes[0]["element"] = "C"
+    graph.edges[0, 1]["weight"] = 0.5
+    path = tmp_path / "one.jsonl"
+    path.write_text(json.dumps(nx.node_link_data(graph, edges="links")), encoding="utf-8")
+    [entry] = read_graph_file(path).entries
+    assert entry.graph.nodes[0] == {"element": "C"}
+    assert entry.graph.edges[0, 1] == {"weight": 0.5}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "{",
+        "[]",
+        '{"nodes": []}',
+        '{"nodes": [1], "edges": []}',
+        '{"nodes": 3, "edges": []}',
+        "[" * 5000,
+    ],
+)
+def test_an_invalid_line_of_json_is_a_problem(line: str, tmp_path: Path) -> None:
+    good = json.dumps(nx.node_link_data(GRAPHS[0], edges="edges"))
+    path = tmp_path / "some.jsonl"
+    path.write_text(f"{good}\n\n{line}\n{good}\n", encoding="utf-8")
+    found = read_graph_file(path)
+    assert found.valid == [0, 2]
+    assert found.entries[1].place == "line 3"
+    assert found.entries[1].problem
+
+
+@pytest.mark.parametrize(
+    ("name", "content"), [("a.g6", b"\x01\n"), ("a.g6", b"C\n"), ("a.s6", b":\n")]
+)
+def test_an_invalid_line_of_graph6_is_a_problem(name: str, content: bytes, tmp_path: Path) -> None:
+    (tmp_path / name).write_bytes(content)
+    found = read_graph_file(tmp_path / name)
+    assert found.valid == []
+    assert found.entries[0].place == "line 1"
+
+
+@pytest.mark.parametrize("name", ["a.graphml", "a.gml"])
+def test_an_invalid_file_of_a_folder_is_a_problem(name: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_text("nothing of this kind", encoding="utf-8")
+    nx.write_gml(GRAPHS[0], tmp_path / "b.gml")
+    found = read_graph_file(tmp_path)
+    assert found.valid == [1]
+    assert found.entries[0].place == name
+
+
+@pytest.mark.parametrize(
+    ("files", "options", "error", "message"),
+    [
+        ({}, {}, DatasetNotFoundError, "must be a file or folder 'data.jsonl'. It is missing"),
+        ({"data.jsonl": ""}, {}, DatasetFileError, "at least one graph. Got none"),
+        (
+            {"data.jsonl": "{}"},
+            {"format": "jsonl"},
+            InvalidParameterError,
+            "Did you mean 'json-lines'",
+        ),
+        ({"data.jsonl": "{}"}, {"labels": "none.csv"}, DatasetNotFoundError, "'none.csv'"),
+        (
+            {"data.jsonl": "{}", "y.csv": "y\n1\n2\n"},
+            {"labels": "y.csv"},
+            DatasetFileError,
+            "a row for each of the 1 graphs of data.jsonl, or a column 'file'. Got 2 rows",
+        ),
+    ],
+)
+def test_what_is_wrong_as_a_whole(
+    files: dict[str, str],
+    options: dict[str, Any],
+    error: type[Exception],
+    message: str,
+    tmp_path: Path,
+) -> None:
+    for name, content in files.items():
+        (tmp_path / name).write_text(content, encoding="utf-8")
+    if "labels" in options:
+        options = {**options, "labels": tmp_path / options["labels"]}
+    with pytest.raises(error, match=message):
+        read_graph_file(tmp_path / "data.jsonl", **options)
+
+
+def test_a_format_that_is_not_recognized(tmp_path: Path) -> None:
+    (tmp_path / "data.txt").write_text("x", encoding="utf-8")
+    with pytest.raises(InvalidParameterError, match=f"--format: {', '.join(FORMATS)}"):
+        read_graph_file(tmp_path / "data.txt")
+
+
+@pytest.mark.needs("rdkit")
+@pytest.mark.parametrize(
+    ("content", "column", "message"),
+    [
+        ("a,b\n1,2\n", None, "must have a column 'smiles'. Got 'a', 'b'. .*--smiles-column"),
+        ("smile,b\nC,2\n", "smiles", "column 'smiles'. Got 'smile', 'b'. Did you mean 'smile'"),
+        ("", None, "Got none"),
+    ],
+)
+def test_columns_of_smiles(content: str, column: str | None, message: str, tmp_path: Path) -> None:
+    path = tmp_path / "molecules.csv"
+    path.write_text(content, encoding="utf-8")
+    with pytest.raises(DatasetFileError, match=message):
+        read_graph_file(path, smiles_column=column)
+
+
+def test_a_column_that_is_missing(tmp_path: Path) -> None:
+    found = read_graph_file(written(tmp_path, "json-lines"))
+    with pytest.raises(
+        DatasetFileError, match=r"must have the column 'labels'. Got 'label'. Did you"
+    ):
+        found.column("labels")
