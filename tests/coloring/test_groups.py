@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from clipgnn.coloring import color_groups
-from clipgnn.coloring.groups import Partition
+from clipgnn.coloring.groups import Partition, color_groups, number_by_first_node
+from clipgnn.coloring.random import Random
 
 
 def slow_groups(rows: list[Any], batch: list[int]) -> list[tuple[int, int]]:
@@ -122,6 +122,22 @@ def test_numbers_do_not_depend_on_the_order_of_nodes(channels: int) -> None:
     x = rows[torch.tensor([0, 1, 2, 1, 3, 0])]
     for order in itertools.islice(itertools.permutations(range(6)), 0, 720, 37):
         assert torch.equal(color_groups(x[list(order)]), color_groups(x)[list(order)])
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 5)), min_size=1, max_size=15))
+def test_labels_and_their_rows_have_equal_groups_by_first_node(
+    nodes: list[tuple[int, int]],
+) -> None:
+    graphs, values = (list(column) for column in zip(*sorted(nodes), strict=True))
+    batch, labels = torch.tensor(graphs), torch.tensor(values)
+    groups = number_by_first_node(color_groups(labels, batch), batch)
+    rows = torch.nn.functional.one_hot(labels, 6).float()
+    assert torch.equal(number_by_first_node(color_groups(rows, batch), batch), groups)
+    assert torch.equal(Random().groups(rows, torch.empty(2, 0).long(), batch), groups)
+    assert_same_partition(groups, values, graphs)
+    for graph in set(graphs):
+        numbers = groups[batch == graph].tolist()
+        assert list(dict.fromkeys(numbers)) == list(range(max(numbers) + 1))
 
 
 def test_equal_rows_of_different_graphs_are_numbered_apart() -> None:

@@ -45,6 +45,20 @@ def color_groups(x: Tensor, batch: Tensor | None = None, *, decimals: int | None
     return group - first_of_graph[batch]
 
 
+def number_by_first_node(groups: Tensor, batch: Tensor) -> Tensor:
+    """Number the groups of each graph in the order of their first nodes.
+
+    Labels and their one-hot rows then have equal groups, and so equal random colorings.
+    """
+    stride = int(groups.max()) + 1
+    _, group = torch.unique(batch * stride + groups, return_inverse=True)
+    node = torch.arange(group.numel(), device=group.device)
+    first = torch.full_like(node, group.numel()).scatter_reduce_(0, group, node, "amin")
+    ordered, order = first[: int(group.max()) + 1].sort()
+    first_of_graph = pointers_from_index(batch[ordered], int(batch[-1]) + 1)
+    return inverse_order(order)[group] - first_of_graph[batch]
+
+
 def _round(x: Tensor, decimals: int) -> Tensor:
     if isinstance(decimals, bool) or not isinstance(decimals, int) or abs(decimals) > 300:
         raise InvalidParameterError(

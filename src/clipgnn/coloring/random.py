@@ -5,7 +5,7 @@ from jaxtyping import Int
 from torch import Tensor
 from typing_extensions import override
 
-from clipgnn.coloring.groups import Partition, color_groups
+from clipgnn.coloring.groups import Partition, color_groups, number_by_first_node
 from clipgnn.coloring.sample import sample_from_partition
 from clipgnn.coloring.schemes import Sampler, Scheme
 from clipgnn.coloring.stream import InMemoryColorings
@@ -22,7 +22,7 @@ class Random(Scheme):
 
     @override
     def groups(self, x: Tensor, edge_index: Tensor, batch: Tensor) -> Tensor:
-        return color_groups(x, batch)
+        return number_by_first_node(color_groups(x, batch), batch)
 
     @override
     def stream(
