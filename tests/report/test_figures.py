@@ -125,12 +125,20 @@ def test_nodes_show_attribute_and_color() -> None:
 def test_an_invalid_coloring_is_not_drawn() -> None:
     with pytest.raises(InvalidColoringError, match=r"second: .* nodes 2 and 3, both .* 'b'"):
         colorings({3: 2})
-    with pytest.raises(InvalidColoringError, match="Got 7 for node 4"):
-        colorings({4: 7})
-    labels = {node: str(node) for node in range(len(SHAPES) + 1)}
-    graph = nx.path_graph(len(labels))
-    with pytest.raises(InvalidColoringError, match="different attributes"):
-        draw_colorings(graph, labels, {"": dict.fromkeys(graph, 0)})
+    with pytest.raises(InvalidColoringError, match=r"negative. Got -1 for node 4"):
+        colorings({4: -1})
+
+
+def test_many_colors_and_attributes_are_drawn() -> None:
+    graph = nx.cycle_graph(len(PALETTE) + 3)
+    figure = draw_colorings(graph, dict.fromkeys(graph, ""), {"": {node: node for node in graph}})
+    assert [text.get_text() for text in figure.axes[0].texts] == [str(own + 1) for own in graph]
+    fills = np.asarray(figure.axes[0].collections[1].get_facecolor())
+    assert len(np.unique(fills, axis=0)) == len(graph)
+    names = {node: str(node) for node in graph}
+    assert len(graph) > len(SHAPES)
+    figure = draw_colorings(graph, names, {"": dict.fromkeys(graph, 0)})
+    assert len(figure.axes[0].collections) == 1 + len(graph)
 
 
 def test_scores_are_means_with_confidence_intervals() -> None:

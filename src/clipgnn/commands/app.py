@@ -7,17 +7,23 @@ import typer
 import clipgnn
 from clipgnn.commands import experiment
 from clipgnn.commands.bench import bench
+from clipgnn.commands.cv import cv
 from clipgnn.commands.data import data
 from clipgnn.commands.demo import demo
+from clipgnn.commands.draw import draw
+from clipgnn.commands.evaluate import evaluate
+from clipgnn.commands.inspect import inspect
+from clipgnn.commands.predict import predict
+from clipgnn.commands.train import train
 
 app = typer.Typer(
     help="CLIP: graph neural networks that distinguish graphs by coloring their nodes.",
     no_args_is_help=True,
-    add_completion=False,
+    rich_markup_mode="markdown",
     pretty_exceptions_enable=False,
 )
-app.command()(demo)
-app.command()(data)
+for command in (train, predict, evaluate, cv, inspect, draw, demo, data):
+    app.command()(command)
 app.add_typer(experiment.app, name="experiment")
 app.command()(bench)
 

@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from clipgnn.commands.terminal import terminal
 from clipgnn.errors import one_line
+from clipgnn.progress import progress_bars
 from clipgnn.writing import check_writable
 
 
@@ -45,15 +45,7 @@ def demo(
     )
     start = time.perf_counter()
     curves = []
-    with Progress(
-        TextColumn("   {task.description:>7}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("epochs"),
-        TimeRemainingColumn(),
-        console=console,
-        disable=not console.is_terminal,
-    ) as bars:
+    with progress_bars("epochs", console, description="   {task.description:>7}") as bars:
         for num_colorings in (0, 16):
             name = f"{num_colorings}-CLIP"
             learning = show.learn_circular_skip_links(num_colorings, epochs=epochs, seed=seed)

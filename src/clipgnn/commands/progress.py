@@ -5,12 +5,11 @@ import time
 from types import TracebackType
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
-from rich.progress import Progress as Bars
 
 from clipgnn.commands.flags import with_flag
 from clipgnn.errors import one_line
 from clipgnn.experiments.run import RunProgress
+from clipgnn.progress import progress_bars, time_left
 
 LINE_SECONDS = 30.0
 """Minimum number of seconds between two lines where there is no terminal."""
@@ -33,16 +32,7 @@ class ProgressDisplay(logging.Handler):
         self._failure: str | None = None
         self._logger = logging.getLogger("clipgnn")
         self._level = self._logger.level
-        self._bars = Bars(
-            TextColumn("{task.description}", markup=False),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TextColumn("trials"),
-            TimeRemainingColumn(),
-            console=console,
-            disable=not console.is_terminal,
-            speed_estimate_period=3600,  # a trial can take many minutes
-        )
+        self._bars = progress_bars("trials", console)
         self._task = self._bars.add_task(name, total=None)
 
     def __enter__(self) -> "ProgressDisplay":
@@ -93,8 +83,4 @@ class ProgressDisplay(logging.Handler):
 
     def _time_left(self, progress: RunProgress, elapsed: float) -> str:
         new = progress.finished - progress.reused
-        left = progress.total - progress.finished - progress.diverged
-        if not new or not left:
-            return ""
-        minutes = elapsed / new * left / 60
-        return f", about {minutes:.0f} min left" if minutes >= 1 else ", under a minute left"
+        return time_left(elapsed, new, progress.total - progress.finished - progress.diverged)

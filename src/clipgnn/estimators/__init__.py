@@ -2,6 +2,7 @@
 
 from clipgnn.estimators.classifier import CLIPClassifier
 from clipgnn.estimators.embedding import CLIPEmbedding
+from clipgnn.estimators.loading import load_estimator
 from clipgnn.estimators.regressor import CLIPRegressor
 
-__all__ = ["CLIPClassifier", "CLIPEmbedding", "CLIPRegressor"]
+__all__ = ["CLIPClassifier", "CLIPEmbedding", "CLIPRegressor", "load_estimator"]

@@ -157,6 +157,7 @@ class GraphEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         self.models_: list[Network] = [own.model.cpu() for own in trained]
         self.history_: list[History] = [own.history for own in trained]
         self.draw_seed_: int = seeds[-1]
+        self.target_names_: list[str] | None = None
 
     def _draw(self, graphs: PackedGraphs) -> None:
         """Draw the members with random weights, without training."""
@@ -168,6 +169,7 @@ class GraphEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         self.history_ = []
         self.encoding_ = graphs.encoding
         self.draw_seed_ = draw_seed
+        self.target_names_ = None
 
     def _trained(
         self,

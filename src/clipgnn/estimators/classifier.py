@@ -12,7 +12,7 @@ from typing_extensions import override
 
 from clipgnn.errors import InvalidParameterError, shown
 from clipgnn.estimators.base import GraphEstimator, Graphs, with_targets
-from clipgnn.estimators.targets import Targets, as_labels
+from clipgnn.estimators.targets import Targets, as_labels, names_of
 from clipgnn.parameters.rules import POSITIVE
 
 if TYPE_CHECKING:  # importing it takes time
@@ -63,6 +63,7 @@ class CLIPClassifier(ClassifierMixin, GraphEstimator):  # type: ignore[misc]
         models_: the trained networks.
         history_: losses and scores of each epoch, for each network.
         encoding_: how named attributes are encoded; None for graphs that were given as tensors.
+        target_names_: name of the target, if `y` was a column of pandas; otherwise None.
 
     Example:
         >>> import networkx
@@ -96,6 +97,7 @@ class CLIPClassifier(ClassifierMixin, GraphEstimator):  # type: ignore[misc]
         recipe = self._recipe(len(graphs), class_weights=self._class_weights(classes))
         self._train(with_targets(graphs, torch.from_numpy(numbers)), recipe)
         self.classes_: NDArray[Any] = classes
+        self.target_names_ = names_of(y)
         return self
 
     def predict_proba(self, X: Graphs) -> NDArray[np.float64]:

@@ -25,6 +25,7 @@ def save(estimator: "GraphEstimator", path: str | os.PathLike[str]) -> None:
         "encoding": None if estimator.encoding_ is None else estimator.encoding_.as_json(),
         "draw_seed": estimator.draw_seed_,
         "history": [own.as_json() for own in estimator.history_],
+        "target_names": estimator.target_names_,
         "learned": estimator._learned(),
     }
     save_kind(path, type(estimator).__name__, _joined(estimator.models_), description)
@@ -37,12 +38,28 @@ def load(kind: type["GraphEstimator"], path: str | os.PathLike[str]) -> "GraphEs
         ModelFileError: if the file is damaged, or is not that of such an estimator.
     """
     network, description = load_kind(path, kind.__name__)
+    return restored(kind, network, description, path)
+
+
+def restored(
+    kind: type["GraphEstimator"],
+    network: Network,
+    description: Mapping[str, Any],
+    path: str | os.PathLike[str],
+) -> "GraphEstimator":
+    """Restore an estimator from the network and the description of its file.
+
+    Raises:
+        ModelFileError: if the description is damaged.
+    """
     with reading(path, kind.__name__):
         estimator = kind(**_parameters(kind, description["parameters"]))
         encoding = description["encoding"]
         estimator.encoding_ = None if encoding is None else AttributeEncoding.from_json(encoding)
         estimator.draw_seed_ = int(description["draw_seed"])
         estimator.history_ = [History.from_json(own) for own in description["history"]]
+        names = description.get("target_names")  # files of older versions do not have it
+        estimator.target_names_ = None if names is None else list(map(str, names))
         estimator.models_ = [network.member(own) for own in range(network.config.num_members)]
         estimator._restore(description["learned"])
     return estimator

@@ -4,9 +4,9 @@ import time
 from types import TracebackType
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from clipgnn.parameters import Recipe
+from clipgnn.progress import progress_bars
 from clipgnn.training import Epoch
 
 LINE_SECONDS = 10.0
@@ -31,15 +31,7 @@ class TrainingProgress:
         self._epochs, self._members = recipe.epochs, num_members
         self._console = console or Console(stderr=True)
         self._printed = time.monotonic()
-        self._bars = Progress(
-            TextColumn("{task.description}", markup=False),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TextColumn("epochs"),
-            TimeRemainingColumn(),
-            console=self._console,
-            disable=not shown or not self._console.is_terminal,
-        )
+        self._bars = progress_bars("epochs", self._console, shown=shown)
         self._task = self._bars.add_task("training", total=recipe.epochs * num_members)
         self._done: dict[int, int] = {}
         self._unprinted = ""

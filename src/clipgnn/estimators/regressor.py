@@ -12,7 +12,7 @@ from sklearn.metrics import r2_score
 from typing_extensions import override
 
 from clipgnn.estimators.base import GraphEstimator, Graphs, with_targets
-from clipgnn.estimators.targets import Targets, as_numbers
+from clipgnn.estimators.targets import Targets, as_numbers, names_of
 
 if TYPE_CHECKING:  # importing it takes time
     from torch_geometric.explain import Explanation
@@ -35,6 +35,7 @@ class CLIPRegressor(RegressorMixin, GraphEstimator):  # type: ignore[misc]
         history_: losses and scores of each epoch, of standardized targets, for each network.
         encoding_: how named attributes are encoded; None for graphs that were given as tensors.
         target_mean_, target_scale_: mean and standard deviation of each target in training.
+        target_names_: names of the targets, if `y` was a table of pandas; otherwise None.
 
     Example:
         >>> import networkx
@@ -68,6 +69,7 @@ class CLIPRegressor(RegressorMixin, GraphEstimator):  # type: ignore[misc]
         self._train(with_targets(graphs, standardized), recipe)
         self.target_mean_ = np.asarray(mean)
         self.target_scale_ = np.asarray(scale)
+        self.target_names_ = names_of(y)
         return self
 
     def predict(self, X: Graphs) -> NDArray[np.float64]:

@@ -70,6 +70,20 @@ def as_numbers(y: object) -> NDArray[np.float64]:
     return numbers
 
 
+def names_of(y: object) -> list[str] | None:
+    """Names of the columns of a table of pandas, or None for other targets.
+
+    Example:
+        >>> names_of([1.0, 2.0]) is None
+        True
+    """
+    columns = getattr(y, "columns", None)
+    if columns is not None:
+        return [str(name) for name in columns]
+    name = getattr(y, "name", None)
+    return [name] if isinstance(name, str) else None
+
+
 def are_numbers(y: object) -> bool:
     """Whether targets are numbers to regress, and not classes: fractions, or NaN."""
     given = _as_array(y)

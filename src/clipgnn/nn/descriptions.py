@@ -33,8 +33,8 @@ def save_kind(
     write_file(target, model_bytes(model, {"kind": kind, **description}))
 
 
-def load_kind(path: str | os.PathLike[str], kind: str) -> tuple[Network, dict[str, Any]]:
-    """Load a network and its description, which `save_kind` has written.
+def load_kind(path: str | os.PathLike[str], *kinds: str) -> tuple[Network, dict[str, Any]]:
+    """Load a network and its description, which `save_kind` has written for one of the kinds.
 
     Raises:
         ModelNotFoundError: if the file does not exist.
@@ -42,11 +42,11 @@ def load_kind(path: str | os.PathLike[str], kind: str) -> tuple[Network, dict[st
     """
     network, description = load_described(path)
     found = None if description is None else description.get("kind")
-    if description is None or found != kind:
+    if description is None or found not in kinds:
         got = "a network" if description is None else shown(found)
         raise ModelFileError(
-            f"{os.fspath(path)} must be the file of a {kind}. Got {got}. Use the class that has "
-            "saved it, or clipgnn.load for networks."
+            f"{os.fspath(path)} must be the file of a {' or '.join(kinds)}. Got {got}. Use the "
+            "class that has saved it, or clipgnn.load for networks."
         )
     return network, description
 

@@ -1,4 +1,4 @@
-"""The data sets of the paper by name, without torch."""
+"""The data sets of the paper and the formats of data sets by name, without torch."""
 
 from collections.abc import Mapping
 
@@ -20,3 +20,17 @@ BENCHMARKS = ("MUTAG", "PTC_MR", "PROTEINS", "IMDB-BINARY", "IMDB-MULTI")
 
 DATASETS = (*PROPERTY_TASKS, *BENCHMARKS)
 """All data sets of the paper, and one that it does not have: matched triangle-freeness."""
+
+TU_FORMAT = "tu"
+"""Name of the format of data sets of the TU collection, and of property tasks."""
+
+FILE_FORMATS: Mapping[str, str] = {
+    "smiles": "clipgnn.datasets.graph_files.smiles",
+    "json-lines": "clipgnn.datasets.graph_files.node_link",
+    "graph6": "clipgnn.datasets.graph_files.graph6",
+    "graphml": "clipgnn.datasets.graph_files.markup",
+}
+"""Module that reads files of graphs, by the name of their format."""
+
+DATA_FORMATS = (TU_FORMAT, *FILE_FORMATS)
+"""Names of all formats of data sets."""

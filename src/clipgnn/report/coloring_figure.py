@@ -1,16 +1,19 @@
 """Figure of colorings: the attributes and colors of the nodes of one graph, as in Figure 3."""
 
+import itertools
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import networkx as nx
 import numpy as np
+from matplotlib import colormaps
 from matplotlib.axes import Axes
+from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
-from clipgnn.errors import InvalidColoringError
+from clipgnn.errors import InvalidColoringError, counted
 from clipgnn.report.figures import GRAY, PALETTE, panels
 
 if TYPE_CHECKING:
@@ -23,8 +26,12 @@ Positions: TypeAlias = Mapping[Any, tuple[float | int, float | int] | NDArray[np
 SHAPES = "osDh^v"
 """Shapes of nodes, one for each attribute."""
 
-_NODE_SIZE = 900
-_DARK_COLORS = 3  # of the palette, on which white text can be read
+_DIAMETER = 30.0  # of nodes, in points, where there is enough space
+_FONT_SIZE = 10
+_PANEL = (4.2, 3.6)  # inches, for up to twelve nodes
+_FULL_SIZE = 12
+_LEGEND_COLUMNS = 3  # for each drawing
+_SHADES = "cividis"  # of more colors than the palette has; readable with color blindness
 
 
 def draw_colorings(
@@ -36,7 +43,8 @@ def draw_colorings(
     """Draw colorings of one graph side by side.
 
     A node is filled with its color and shows its attribute and the number of its color, so that
-    nothing depends on distinguishing hues; its shape depends on its attribute.
+    nothing depends on distinguishing hues; its shape depends on its attribute. Shapes repeat if
+    there are many attributes. More colors than the palette has are shades of one color map.
 
     Args:
         graph: the graph.
@@ -45,26 +53,25 @@ def draw_colorings(
         positions: coordinates of the nodes; a circle without them.
 
     Raises:
-        InvalidColoringError: if nodes with the same attribute have the same color, or a color or an
-            attribute cannot be drawn because there are too many.
+        InvalidColoringError: if nodes with the same attribute have the same color.
     """
     names = sorted(set(attributes.values()))
-    if len(names) > len(SHAPES):
-        raise InvalidColoringError(
-            f"At most {len(SHAPES)} different attributes can be drawn. Got {len(names)}."
-        )
     for title, coloring in colorings.items():
         _check(title, graph, attributes, coloring)
-    figure = panels(len(colorings), size=(4.2, 3.6))
+    growth = min(max(1.0, (len(graph) / _FULL_SIZE) ** 0.5), 2.5)
+    size = (_PANEL[0] * growth, _PANEL[1] * growth)
+    figure = panels(len(colorings), size=size)
     places: Positions = positions or nx.circular_layout(graph)
+    diameter = _diameter(np.array([places[node] for node in graph], dtype=np.float64), size)
+    fills = _fills(max(color for own in colorings.values() for color in own.values()) + 1)
     for axes, (title, coloring) in zip(figure.axes, colorings.items(), strict=True):
-        _draw(axes, graph, attributes, coloring, places, names)
+        _draw(axes, graph, attributes, coloring, places, fills, diameter)
         axes.set_title(title)
-    legend = _legend(names, attributes, colorings)
+    legend = _legend(names, attributes, fills)
     figure.legend(
         handles=legend,
         loc="outside upper center",
-        ncols=len(legend),
+        ncols=min(len(legend), _LEGEND_COLUMNS * len(colorings)),
         frameon=False,
         fontsize=9,
         columnspacing=1.2,
@@ -78,10 +85,9 @@ def _check(
     seen: dict[tuple[str, int], Any] = {}
     for node in graph:
         color = coloring[node]
-        if not 0 <= color < len(PALETTE):
+        if color < 0:
             raise InvalidColoringError(
-                f"{title}: colors must be from 0 to {len(PALETTE) - 1} to be drawn. Got {color} "
-                f"for node {node}."
+                f"{title}: colors must not be negative. Got {color} for node {node}."
             )
         other = seen.setdefault((attributes[node], color), node)
         if other != node:
@@ -92,57 +98,90 @@ def _check(
             )
 
 
+def _fills(number: int) -> Sequence[str]:
+    """Return the fill of each color."""
+    if number <= len(PALETTE):
+        return PALETTE[:number]
+    shades = colormaps[_SHADES]
+    return [to_hex(shades(color / (number - 1))) for color in range(number)]
+
+
+def _text_color(fill: str) -> str:
+    """Return white or black, whichever can be read better on a fill."""
+    luminance = sum(
+        share * channel for share, channel in zip((0.299, 0.587, 0.114), to_rgb(fill), strict=True)
+    )
+    return "white" if luminance < 0.5 else "black"
+
+
+def _diameter(places: NDArray[np.float64], size: tuple[float, float]) -> float:
+    """Return a diameter of nodes, in points, at which no two of them overlap."""
+    extent = np.maximum(np.ptp(places, axis=0), 1e-9)
+    # 0.7 of a drawing is left for the nodes between margins, title and legend.
+    points = float(min(0.7 * 72 * np.array(size) / extent))
+    distances = np.linalg.norm(places[:, None] - places[None], axis=-1)
+    nearest = distances[~np.eye(len(places), dtype=bool)].min(initial=np.inf)
+    return float(min(_DIAMETER, 0.62 * points * nearest))
+
+
 def _draw(
     axes: Axes,
     graph: Graph,
     attributes: Mapping[Any, str],
     coloring: Mapping[Any, int],
     positions: Positions,
-    names: Sequence[str],
+    fills: Sequence[str],
+    diameter: float,
 ) -> None:
-    nx.draw_networkx_edges(graph, positions, ax=axes, edge_color=GRAY, width=1.5)
-    for name, shape in zip(names, SHAPES, strict=False):
+    node_size = int(diameter**2)
+    names = sorted(set(attributes.values()))
+    nx.draw_networkx_edges(
+        graph, positions, ax=axes, edge_color=GRAY, width=1.5, node_size=node_size
+    )
+    for name, shape in zip(names, itertools.cycle(SHAPES), strict=False):
         nodes = [node for node in graph if attributes[node] == name]
         nx.draw_networkx_nodes(
             graph,
             positions,
             nodelist=nodes,
             ax=axes,
-            node_color=[PALETTE[coloring[node]] for node in nodes],
+            node_color=[fills[coloring[node]] for node in nodes],
             node_shape=shape,
-            node_size=_NODE_SIZE,
+            node_size=node_size,
             edgecolors="black",
         )
     for node in graph:
         color = coloring[node]
-        label = {node: f"{attributes[node]}, {color + 1}"}
         nx.draw_networkx_labels(
             graph,
             positions,
-            label,
+            {node: ", ".join(filter(None, (attributes[node], str(color + 1))))},
             ax=axes,
-            font_size=10,
+            font_size=_FONT_SIZE * diameter / _DIAMETER,
             font_weight="bold",
-            font_color="white" if color < _DARK_COLORS else "black",
+            font_color=_text_color(fills[color]),
         )
-    axes.margins(0.18)
+    axes.margins(0.15)
     axes.set_aspect("equal")
     axes.set_axis_off()
 
 
 def _legend(
-    names: Sequence[str],
-    attributes: Mapping[Any, str],
-    colorings: Mapping[str, Mapping[Any, int]],
+    names: Sequence[str], attributes: Mapping[Any, str], fills: Sequence[str]
 ) -> list[Line2D]:
-    """Describe shapes (attributes, with the size of their group) and fills (colors)."""
+    """Describe shapes (attributes, with the size of their group) and fills (colors).
+
+    Shades are not described: the numbers in the nodes name them.
+    """
     sizes = {name: list(attributes.values()).count(name) for name in names}
     shapes = [
-        _handle(shape, "white", f"attribute {name}, {sizes[name]} node{'s'[: sizes[name] - 1]}")
-        for name, shape in zip(names, SHAPES, strict=False)
+        _handle(shape, "white", f"attribute {name}, {counted(sizes[name], 'node')}")
+        for name, shape in zip(names, itertools.cycle(SHAPES), strict=False)
+        if name
     ]
-    used = sorted({color for coloring in colorings.values() for color in coloring.values()})
-    return shapes + [_handle("o", PALETTE[color], f"color {color + 1}") for color in used]
+    if len(fills) > len(PALETTE):
+        return shapes
+    return shapes + [_handle("o", fill, f"color {color + 1}") for color, fill in enumerate(fills)]
 
 
 def _handle(marker: str, fill: str, label: str) -> Line2D:

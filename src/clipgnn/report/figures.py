@@ -86,12 +86,21 @@ def save_figure(figure: Figure, stem: str | os.PathLike[str]) -> list[Path]:
     Raises:
         OutputError: if a file cannot be written.
     """
-    paths = []
-    for ending, metadata in zip(ENDINGS, ({"Software": None}, {"Date": None}), strict=True):
-        content = BytesIO()
-        with mpl.rc_context({"svg.hashsalt": "clipgnn", "svg.fonttype": "path"}):
-            figure.savefig(content, format=ending[1:], dpi=_DPI, metadata=metadata)
-        path = Path(f"{os.fspath(stem)}{ending}")
-        write_file(path, content.getvalue())
-        paths.append(path)
+    paths = [Path(f"{os.fspath(stem)}{ending}") for ending in ENDINGS]
+    for path in paths:
+        write_figure(figure, path)
     return paths
+
+
+def write_figure(figure: Figure, path: str | os.PathLike[str]) -> None:
+    """Write a figure in the format of the file's ending, as `save_figure` does.
+
+    Raises:
+        OutputError: if the file cannot be written.
+    """
+    form = Path(path).suffix[1:].lower()
+    metadata = {"png": {"Software": None}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
+    content = BytesIO()
+    with mpl.rc_context({"svg.hashsalt": "clipgnn", "svg.fonttype": "path"}):
+        figure.savefig(content, format=form, dpi=_DPI, metadata=metadata[form])
+    write_file(path, content.getvalue())

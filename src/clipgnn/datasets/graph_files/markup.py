@@ -7,7 +7,7 @@ from xml.etree.ElementTree import ParseError
 
 import networkx as nx
 
-from clipgnn.datasets.graph_files.entries import Entry
+from clipgnn.datasets.graph_files.entries import Entry, as_texts
 
 ENDINGS = (".graphml", ".gml")
 """Endings of such files."""
@@ -23,12 +23,12 @@ def entries(path: Path) -> Iterator[Entry]:
 
 
 def _entry(file: Path) -> Entry:
+    given = {"file": file.name}
     try:
         graph = nx.read_graphml(file) if file.suffix.lower() == ".graphml" else _read_gml(file)
     except (ParseError, KeyError, ValueError, nx.NetworkXError) as error:
-        return Entry(file.name, None, {"file": file.name}, f"The file is not valid: {error!r}.")
-    attributes = {str(name): str(own) for name, own in graph.graph.items()}
-    return Entry(file.name, graph, {**attributes, "file": file.name})
+        return Entry(file.name, None, {}, given, f"The file is not valid: {error!r}.")
+    return Entry(file.name, graph, as_texts(graph.graph), given)
 
 
 def _read_gml(file: Path) -> Any:

@@ -3,11 +3,10 @@
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import networkx as nx
 
-from clipgnn.datasets.graph_files.entries import Entry
+from clipgnn.datasets.graph_files.entries import Entry, as_texts
 
 ENDINGS = (".jsonl", ".ndjson")
 """Endings of such files."""
@@ -37,14 +36,6 @@ def _entry(place: str, line: str) -> Entry:
     try:
         graph = nx.node_link_graph(content, edges=edges)
     except (AttributeError, KeyError, TypeError, ValueError, nx.NetworkXError) as error:
-        return Entry(place, None, _texts(values), f"The graph is not valid: {error!r}.")
-    return Entry(place, graph, _texts(values))
-
-
-def _texts(values: dict[Any, Any]) -> dict[str, str]:
-    """Values that are strings or numbers, as text."""
-    return {
-        str(name): own if isinstance(own, str) else json.dumps(own)
-        for name, own in values.items()
-        if isinstance(own, str | int | float | bool)
-    }
+        problem = f"The graph is not valid: {error!r}."
+        return Entry(place, None, as_texts(values), problem=problem)
+    return Entry(place, graph, as_texts(values))

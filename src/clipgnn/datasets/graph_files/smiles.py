@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from clipgnn.datasets.graph_files.entries import Entry
-from clipgnn.errors import DatasetFileError, InvalidGraphError, suggestion
+from clipgnn.errors import DatasetFileError, InvalidGraphError, InvalidParameterError, suggestion
 
 ENDINGS = (".csv", ".smi", ".tsv")
 """Endings of such files."""
@@ -19,7 +19,8 @@ def entries(path: Path, smiles_column: str | None = None) -> Iterator[Entry]:
         smiles_column: name of the column; by default the one that is named "smiles".
 
     Raises:
-        DatasetFileError: if there is no such column, or a line is not valid.
+        InvalidParameterError: if there is no such column.
+        DatasetFileError: if a line is not valid.
         MissingDependencyError: if RDKit is not installed.
     """
     from clipgnn.graphs.formats.molecules import as_molecule
@@ -31,12 +32,13 @@ def entries(path: Path, smiles_column: str | None = None) -> Iterator[Entry]:
             for row in rows:
                 place, smiles = f"line {rows.line_num}", row.pop(column) or ""
                 values = {name: value for name, value in row.items() if name and value}
+                given = {column: smiles}
                 try:
                     as_molecule(smiles)
                 except InvalidGraphError as error:
-                    yield Entry(place, None, values, str(error))
+                    yield Entry(place, None, values, given, str(error))
                 else:
-                    yield Entry(place, smiles, values)
+                    yield Entry(place, smiles, values, given)
         except (csv.Error, UnicodeDecodeError) as error:
             raise DatasetFileError(
                 f"{path.name} must be a CSV file in UTF-8. Line {rows.line_num + 1} is not: "
@@ -45,17 +47,21 @@ def entries(path: Path, smiles_column: str | None = None) -> Iterator[Entry]:
 
 
 def _column(path: Path, header: list[str], chosen: str | None) -> str:
+    if not header:
+        raise DatasetFileError(f"{path.name} must have a line of column names. It is empty.")
+    columns = f"Its columns are {', '.join(map(repr, header))}."
     if chosen is None:
         found = [name for name in header if name.strip().lower() == "smiles"]
         if len(found) == 1:
             return found[0]
-        raise DatasetFileError(
-            f"{path.name} must have a column 'smiles'. Got "
-            f"{', '.join(map(repr, header)) or 'none'}. Name the column with --smiles-column."
+        raise InvalidParameterError(
+            f"smiles_column must be given for {path.name}, which has no column 'smiles'. {columns}",
+            parameter="smiles_column",
         )
     if chosen not in header:
-        raise DatasetFileError(
-            f"{path.name} must have the column {chosen!r}. Got "
-            f"{', '.join(map(repr, header)) or 'none'}.{suggestion(chosen, header)}"
+        raise InvalidParameterError(
+            f"smiles_column must be a column of {path.name}. Got {chosen!r}. {columns}"
+            f"{suggestion(chosen, header)}",
+            parameter="smiles_column",
         )
     return chosen

@@ -1,0 +1,85 @@
+"""Graphs by a name or a path: data sets of the TU collection, property tasks, files of graphs."""
+
+import os
+import re
+from pathlib import Path
+
+from clipgnn.datasets.graph_files import read_graph_file
+from clipgnn.datasets.graph_files.entries import Entry, GraphFile
+from clipgnn.datasets.registry import load_dataset
+from clipgnn.datasets.tu import load_tu
+from clipgnn.errors import DatasetNotFoundError, InvalidParameterError, suggestion
+from clipgnn.graphs.packed import PackedGraphs
+from clipgnn.parameters.datasets import DATA_FORMATS, TU_FORMAT
+
+
+def open_source(
+    data: str,
+    *,
+    format: str | None = None,
+    labels: Path | None = None,
+    smiles_column: str | None = None,
+    root: str | os.PathLike[str] | None = None,
+) -> GraphFile:
+    """Read graphs that are given by a name or a path.
+
+    Args:
+        data: an existing file or folder, or the name of a data set.
+        format: one of `DATA_FORMATS`; by default it is recognized.
+        labels: CSV file with values of the graphs, as for `read_graph_file`.
+        smiles_column: column of SMILES, by default "smiles".
+        root: folder of the TU data sets, for names.
+
+    Raises:
+        DatasetNotFoundError: if there is no such file or data set.
+        DatasetFileError: if the file is not valid.
+        InvalidParameterError: if the format is unknown or is not recognized.
+        MissingDependencyError: if the format needs a package that is not installed.
+    """
+    if format is not None and format not in DATA_FORMATS:
+        raise InvalidParameterError(
+            f"format must be one of {', '.join(DATA_FORMATS)}. Got {format!r}."
+            f"{suggestion(format, DATA_FORMATS)}",
+            parameter="format",
+        )
+    path = Path(data)
+    if path.exists():
+        folder = _tu_folder(path)
+        if format != TU_FORMAT and (format is not None or folder is None):
+            return read_graph_file(path, format=format, labels=labels, smiles_column=smiles_column)
+        if folder is None:
+            raise DatasetNotFoundError(
+                f"{path.name} must be a folder in the TU layout, with the file {path.name}_A.txt. "
+                "It is not."
+            )
+        packed = load_tu(folder.name, folder.parent, download=False)
+    elif format in (None, TU_FORMAT) and re.fullmatch(r"\w[\w+-]*", data):
+        packed = load_dataset(data, root=root)
+    else:
+        return read_graph_file(path, format=format, labels=labels, smiles_column=smiles_column)
+    found = GraphFile(packed.name, TU_FORMAT, _entries(packed), packed)
+    return found if labels is None else found.with_labels(labels)
+
+
+def _tu_folder(path: Path) -> Path | None:
+    """Return the folder of a TU data set, if the path is one."""
+    folder = path.resolve()
+    for files in (folder / "raw", folder):
+        if (files / f"{folder.name}_A.txt").is_file():
+            return folder
+    return None
+
+
+def _entries(packed: PackedGraphs) -> list[Entry]:
+    """Entries with the classes, or the targets, as values."""
+    rows = [[own] for own in packed.targets.tolist()]
+    names = ["class"]
+    if packed.targets.is_floating_point():
+        rows = [own if isinstance(own, list) else [own] for own in packed.targets.tolist()]
+        names = ["target"]
+        if len(rows[0]) > 1:
+            names = [f"target_{number + 1}" for number in range(len(rows[0]))]
+    return [
+        Entry(f"graph {number}", None, dict(zip(names, map(str, row), strict=True)))
+        for number, row in enumerate(rows, start=1)
+    ]
