@@ -202,7 +202,7 @@ def merge(
     Only results of committed source are copied: the hash of the source that they were computed with
     must be that of a commit.
 
-    Example: clipgnn experiment merge results/table1.sqlite runs/mutag.sqlite runs/ptc.sqlite
+    Example: clipgnn experiment merge results/all.sqlite runs/mutag.sqlite runs/ptc.sqlite
     """
     console = terminal()
     for source in sources:
