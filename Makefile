@@ -19,7 +19,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 help:
 	@echo "make demo       what CLIP can do, in a minute"
 	@echo "make test       lint and the test suite"
-	@echo "make docs       check links and code of the documentation, run its examples"
+	@echo "make docs       build the site (site/index.html), check its links, run its code"
 	@echo "make figures    draw docs/figures again, from the stores of results/"
 	@echo "make slow       the tests that take long"
 	@echo "make fuzz       100,000 random inputs (EXAMPLES=, OUTPUT=counts.md, SEED=)"
@@ -49,8 +49,11 @@ suite: $(READY)
 test-oldest: $(OLDEST)/.ready
 	$(OLDEST)/bin/python -m pytest $(PYTEST_FLAGS)
 
+# Warnings, such as links to pages or headings that do not exist, are errors.
 docs: $(READY)
+	$(BIN)/python -m sphinx -W --keep-going -q -c docs . site
 	$(BIN)/python -m pytest -n0 tests/test_docs.py src
+	@echo "site/index.html"
 
 figures: $(READY)
 	$(BIN)/python tools/figures.py
