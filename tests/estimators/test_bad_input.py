@@ -10,6 +10,7 @@ from scipy import sparse
 from sklearn.exceptions import NotFittedError
 from tests.estimators.examples import FAST, rings_and_chains
 from torch_geometric.data import Batch, Data
+from torch_geometric.loader import DataLoader
 from torch_geometric.utils import from_networkx
 
 from clipgnn import CLIPClassifier, CLIPEmbedding, CLIPRegressor, PackedGraphs
@@ -52,10 +53,12 @@ LISTS: dict[str, tuple[Any, str]] = {
     "a batch of PyG": (Batch.from_data_list(pyg(GRAPHS)), r"Use its to_data_list\(\)"),
     "batches of PyG": ([Batch.from_data_list(pyg(GRAPHS))] * 12, "one graph. Got a batch of 12"),
     "one matrix": (sparse.eye_array(3), "Got a single dia_array"),
-    "dense matrices": ([np.eye(3)] * 12, "Got ndarray as graph 0"),
+    "a loader of PyG": (DataLoader(pyg(GRAPHS)), r"Got DataLoader. Use its dataset\."),
+    "a set": (set(GRAPHS), r"Got a set, which has no order. Use a list\."),
+    "dense matrices": ([np.eye(3)] * 12, "Got ndarray as graph 0. Use scipy.sparse.csr_array"),
     "None in the list": ([*GRAPHS[:-1], None], "Got NoneType as graph 11"),
     "None first": ([None, *GRAPHS[1:]], "Got NoneType as graph 0"),
-    "two libraries": ([*PLAIN[:-1], Data()], "Got Data as graph 11. Convert all graphs to one lib"),
+    "two libraries": ([*PLAIN[:-1], Data()], "Got Data as graph 11. Convert .* is of torch_geom"),
     "two libraries, PyG first": ([*pyg(GRAPHS)[:-1], GRAPHS[-1]], "Got Graph as graph 11. Convert"),
     "data sets": ([PackedGraphs.from_networkx(GRAPHS)] * 2, "Got PackedGraphs as graph 0"),
     "graphs without nodes": ([nx.Graph()] * 12, "at least one node"),
@@ -88,7 +91,7 @@ def test_graphs(kind: Any, graphs: Any, message: str) -> None:
 def test_tables() -> None:
     import pandas
 
-    with pytest.raises(InvalidGraphError, match="Got DataFrame with 2 axes"):
+    with pytest.raises(InvalidGraphError, match=r"Got DataFrame with 2 axes\. Use one of its"):
         CLIPClassifier(**QUICK).fit(pandas.DataFrame({"graph": range(12)}), CLASSES)
     column = pandas.Series(PLAIN, index=range(5, 17))
     model = CLIPClassifier(**QUICK).fit(column, pandas.Series(CLASSES))

@@ -9,7 +9,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
-from torch_geometric.data import Batch, Data
+from torch_geometric.data import Batch, Data, InMemoryDataset
 
 from clipgnn import PackedGraphs
 from clipgnn.errors import InvalidGraphError, InvalidParameterError
@@ -173,6 +173,24 @@ def test_arrays_of_objects_and_tuples_are_lists() -> None:
     for own in (graphs, tuple(graphs), iter(graphs)):
         assert PackedGraphs.from_networkx(own).node_pointers.tolist() == [0, 2, 5, 9]
     assert len(PackedGraphs.from_data_list((EDGE, EDGE))) == 2
+
+
+class Rings(InMemoryDataset):  # type: ignore[misc]
+    """Triangles as a data set of PyG, whose elements are created when they are read."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__()
+        ring = Data(edge_index=torch.tensor([[0, 1, 2], [1, 2, 0]]), num_nodes=3, y=torch.ones(1))
+        self.data, self.slices = self.collate([ring] * number)
+
+
+def test_data_sets_of_pyg_are_lists() -> None:
+    rings = Rings(4)
+    assert PackedGraphs.from_data_list(rings).node_pointers.tolist() == [0, 3, 6, 9, 12]
+    assert len(PackedGraphs.from_data_list(rings[:2])) == 2
+    assert len(formats.read(rings)) == 4
+    with pytest.raises(InvalidGraphError, match=r"graphs of networkx\. Got Data as"):
+        PackedGraphs.from_networkx(rings)
 
 
 def test_matrices_of_zeros_and_ones_have_weights_if_the_encoding_has() -> None:
