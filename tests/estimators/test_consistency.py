@@ -134,7 +134,7 @@ def test_spread_by_what_varies() -> None:
     both, networks, colorings = (
         model.predict_spread(GRAPHS, over=over) for over in ("both", "networks", "colorings")
     )
-    outputs = model._probabilities(GRAPHS).reshape(2, 3, len(GRAPHS), -1)
+    outputs = model._predictions(GRAPHS).reshape(2, 3, len(GRAPHS), -1)
     assert both == pytest.approx(outputs.reshape(6, len(GRAPHS), -1).std(0))
     assert networks == pytest.approx(np.sqrt(outputs.var(0).mean(0)))
     assert colorings == pytest.approx(np.sqrt(outputs.var(1).mean(0)))

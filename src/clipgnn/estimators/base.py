@@ -1,7 +1,6 @@
 """What the estimators have in common: reading of graphs, training, outputs for new graphs."""
 
 import os
-import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -10,7 +9,6 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
@@ -38,9 +36,6 @@ Graphs = PackedGraphs | Iterable[Any]
 
 SEEDS = 2**31
 """Number of seeds that are drawn from `random_state`."""
-
-SPREADS = {"both": None, "networks": 0, "colorings": 1}
-"""Axis over which a spread is taken, by its name."""
 
 STEPS, SMALLEST_BATCH, LARGEST_BATCH = 16, 8, 64
 """Steps of an epoch for which batches are chosen, and the limits of their size."""
@@ -260,25 +255,6 @@ class GraphEstimator(BaseEstimator, ABC):  # type: ignore[misc]
                 for seed in self._draw_seeds()
             ]
         )
-
-    def _spread(self, outputs: NDArray[np.float64], over: str) -> NDArray[np.float64]:
-        """Standard deviation of outputs `[members * draws, graphs, ...]`; see `predict_spread`."""
-        if over not in SPREADS:
-            raise InvalidParameterError(
-                f"over must be one of {', '.join(map(repr, SPREADS))}. Got {shown(over)}."
-            )
-        of_both = outputs.reshape(len(self.models_), -1, *outputs.shape[1:])
-        members, draws = of_both.shape[:2]
-        if (members if over == "networks" else draws if over == "colorings" else len(outputs)) == 1:
-            warnings.warn(
-                f"The spread over {over} is 0, because there is one prediction. Use n_draws for "
-                "several draws of colorings, or n_ensemble for several networks.",
-                stacklevel=3,
-            )
-        if over == "both":
-            return np.asarray(outputs.std(axis=0))
-        # The variance over one of them, averaged over the other.
-        return np.asarray(np.sqrt(of_both.var(axis=SPREADS[over]).mean(axis=0)))
 
     def _draw_seeds(self) -> list[int]:
         self._check_counts()

@@ -11,7 +11,8 @@ from sklearn.base import ClassifierMixin
 from typing_extensions import override
 
 from clipgnn.errors import InvalidParameterError, shown
-from clipgnn.estimators.base import GraphEstimator, Graphs, with_targets
+from clipgnn.estimators.base import Graphs, with_targets
+from clipgnn.estimators.predictor import GraphPredictor
 from clipgnn.estimators.targets import Targets, as_labels
 from clipgnn.parameters.rules import POSITIVE
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:  # importing it takes time
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class CLIPClassifier(ClassifierMixin, GraphEstimator):  # type: ignore[misc]
+class CLIPClassifier(ClassifierMixin, GraphPredictor):  # type: ignore[misc]
     """Classification of graphs with CLIP.
 
     Args:
@@ -100,23 +101,12 @@ class CLIPClassifier(ClassifierMixin, GraphEstimator):  # type: ignore[misc]
 
     def predict_proba(self, X: Graphs) -> NDArray[np.float64]:
         """Probabilities of the classes, `[graphs, classes]`: means over networks and draws."""
-        return np.asarray(self._probabilities(X).mean(axis=0))
+        return np.asarray(self._predictions(X).mean(axis=0))
 
     def predict(self, X: Graphs) -> NDArray[Any]:
         """The most probable class of each graph."""
         probabilities = self.predict_proba(X)
         return np.asarray(self.classes_[probabilities.argmax(axis=1)])
-
-    def predict_spread(self, X: Graphs, over: str = "both") -> NDArray[np.float64]:
-        """Standard deviation of the probabilities, `[graphs, classes]`.
-
-        Args:
-            X: the graphs.
-            over: "colorings" for the part that comes from draws of colorings, in each network,
-                "networks" for the differences between networks, or "both" for all predictions. It
-                is 0, with a warning, if there is only one of them.
-        """
-        return self._spread(self._probabilities(X), over)
 
     def explain(self, X: Graphs) -> "list[Explanation]":
         """Explain which nodes and edges the predicted class of each graph depends on.
@@ -129,7 +119,7 @@ class CLIPClassifier(ClassifierMixin, GraphEstimator):  # type: ignore[misc]
         from clipgnn.estimators.explanation import explanations
 
         graphs = self._read(X)
-        chosen = self._probabilities(graphs).mean(axis=0).argmax(axis=1).tolist()
+        chosen = self._predictions(graphs).mean(axis=0).argmax(axis=1).tolist()
         return explanations(self.models_, graphs, self._draw_seeds(), chosen)
 
     @override
@@ -140,7 +130,8 @@ class CLIPClassifier(ClassifierMixin, GraphEstimator):  # type: ignore[misc]
     def _restore(self, learned: Mapping[str, Any]) -> None:
         self.classes_ = np.array(learned["classes"], dtype=learned["dtype"])
 
-    def _probabilities(self, X: Graphs) -> NDArray[np.float64]:
+    @override
+    def _predictions(self, X: Graphs) -> NDArray[np.float64]:
         return np.asarray(self._outputs(X).double().softmax(-1).numpy())
 
     def _class_weights(self, classes: NDArray[Any]) -> str | tuple[float, ...] | None:

@@ -11,7 +11,8 @@ from sklearn.base import RegressorMixin
 from sklearn.metrics import r2_score
 from typing_extensions import override
 
-from clipgnn.estimators.base import GraphEstimator, Graphs, with_targets
+from clipgnn.estimators.base import Graphs, with_targets
+from clipgnn.estimators.predictor import GraphPredictor
 from clipgnn.estimators.targets import Targets, as_numbers
 
 if TYPE_CHECKING:  # importing it takes time
@@ -19,7 +20,7 @@ if TYPE_CHECKING:  # importing it takes time
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class CLIPRegressor(RegressorMixin, GraphEstimator):  # type: ignore[misc]
+class CLIPRegressor(RegressorMixin, GraphPredictor):  # type: ignore[misc]
     """Regression of one or several targets of graphs with CLIP.
 
     Targets are standardized for the training. NaN stands for a missing target, which the loss
@@ -74,17 +75,6 @@ class CLIPRegressor(RegressorMixin, GraphEstimator):  # type: ignore[misc]
         """Predict targets, `[graphs]` or `[graphs, targets]`: means over networks and draws."""
         return np.asarray(self._predictions(X).mean(axis=0))
 
-    def predict_spread(self, X: Graphs, over: str = "both") -> NDArray[np.float64]:
-        """Standard deviation of the predictions, in the shape of `predict`.
-
-        Args:
-            X: the graphs.
-            over: "colorings" for the part that comes from draws of colorings, in each network,
-                "networks" for the differences between networks, or "both" for all predictions. It
-                is 0, with a warning, if there is only one of them.
-        """
-        return self._spread(self._predictions(X), over)
-
     def explain(self, X: Graphs) -> "list[Explanation]":
         """Explain which nodes and edges the prediction for each graph depends on.
 
@@ -129,6 +119,7 @@ class CLIPRegressor(RegressorMixin, GraphEstimator):  # type: ignore[misc]
         self.target_mean_ = np.array(learned["mean"], dtype=np.float64)
         self.target_scale_ = np.array(learned["scale"], dtype=np.float64)
 
+    @override
     def _predictions(self, X: Graphs) -> NDArray[np.float64]:
         outputs = self._outputs(X).double().numpy()
         if self.target_mean_.ndim == 0:
