@@ -145,12 +145,16 @@ class GraphEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         diverged = [own.history.diverged for own in trained if own.history.diverged is not None]
         if diverged:
             raise DivergedError(
-                f"The loss must stay finite. {diverged[0].capitalize()} of the training. Use a "
-                "smaller learning_rate, or attributes of a smaller scale."
+                f"The loss must stay finite. The training {diverged[0]}. Use a smaller "
+                "learning_rate, or attributes of a smaller scale."
             )
+        histories = [own.history for own in trained]
+        if self._continues():
+            pairs = zip(self.history_, histories, strict=True)
+            histories = [before.continued(later) for before, later in pairs]
         self.encoding_: AttributeEncoding | None = graphs.encoding
         self.models_: list[Network] = [own.model.cpu() for own in trained]
-        self.history_: list[History] = [own.history for own in trained]
+        self.history_: list[History] = histories
         self.draw_seed_: int = seeds[-1]
 
     def _draw(self, graphs: PackedGraphs) -> None:

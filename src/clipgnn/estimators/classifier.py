@@ -56,7 +56,8 @@ class CLIPClassifier(ClassifierMixin, GraphPredictor):  # type: ignore[misc]
             are categories.
         device: "cpu", "cuda", or "auto" for a GPU if there is one.
         random_state: seed of weights, batches, colorings and validation graphs.
-        warm_start: whether another call of `fit` continues the training.
+        warm_start: whether another call of `fit` continues the training, for `epochs` further
+            epochs, and its history.
         verbose: whether to show the progress of training.
 
     Attributes:
