@@ -138,8 +138,8 @@ NUMBER_TARGETS: dict[str, tuple[Any, str]] = {
     "complex numbers": (np.arange(12) * 1j, "finite numbers"),
     "infinity": ([INFINITY] * 12, "at most 3.4e.38. Got inf"),
     "large numbers": ([1e300, -1e300] * 6, "at most 3.4e.38. Got 1e.300"),
-    "NaN only": ([NAN] * 12, "Every target must be known for some graph"),
-    "a column of NaN": (np.array([[1.0, NAN]] * 12), "Every target must be known"),
+    "NaN only": ([NAN] * 12, r"must be known for some graph. Got only missing values\."),
+    "a column of NaN": (np.array([[1.0, NAN]] * 12), "Got only missing values in column 1"),
     "three axes": (np.ones((12, 1, 1)), r"Got the shape \[12, 1, 1\]"),
     "rows of two lengths": ([[1], [1, 2]] * 6, "the same number of targets"),
 }
@@ -149,6 +149,24 @@ NUMBER_TARGETS: dict[str, tuple[Any, str]] = {
 def test_numbers(y: Any, message: str) -> None:
     with pytest.raises(InvalidParameterError, match=message):
         CLIPRegressor(**QUICK).fit(PLAIN, y)
+
+
+@pytest.mark.parametrize("loss", ["mse", "cross-entropy", "binary-cross-entropy", None, abs])
+def test_losses_of_numbers(loss: Any) -> None:
+    with pytest.raises(InvalidParameterError, match="loss must be one of 'squared-error', 'absol"):
+        CLIPRegressor(**QUICK, loss=loss).fit(PLAIN, SIZES)
+
+
+def test_scores_of_other_targets() -> None:
+    model = CLIPRegressor(**QUICK).fit(PLAIN, SIZES)
+    with pytest.raises(ValueError, match=r"inconsistent numbers of samples: \[11, 12\]"):
+        model.score(PLAIN, SIZES[:-1])
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        model.score(PLAIN, SIZES, sample_weight=[1.0])
+    with pytest.raises(InvalidParameterError, match=r"must have 1 targets .* Got 2\."):
+        model.score(PLAIN, np.ones((12, 2)))
+    with pytest.raises(InvalidParameterError, match="y must have a known target"):
+        model.score(PLAIN, [NAN] * 12)
 
 
 PARAMETERS: list[tuple[dict[str, Any], str]] = [
@@ -161,7 +179,9 @@ PARAMETERS: list[tuple[dict[str, Any], str]] = [
     ({"validation_fraction": "a"}, "validation_fraction .*must be between 0 and 1. Got 'a'"),
     ({"validation_fraction": 0.01}, "Both parts must have a graph of each of the 2 classes"),
     ({"device": "abacus"}, "device must be"),
-    ({"class_weight": "heavy"}, "class_weight"),
+    ({"class_weight": "heavy"}, 'class_weight must be a dictionary by class, "balanced" or None'),
+    ({"class_weight": "balancd"}, r"Got 'balancd'. Did you mean 'balanced'\?"),
+    ({"class_weight": np.ones(2)}, "class_weight must be a dictionary by class"),
     ({"class_weight": [1, 2]}, "class_weight must be a dictionary by class"),
     ({"class_weight": {"bow": 1.0}}, "must have classes of y. Got 'bow'"),
     ({"class_weight": {"ring": -1.0}}, "finite numbers above 0. Got -1.0 for the class 'ring'"),

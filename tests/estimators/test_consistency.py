@@ -9,6 +9,7 @@ import pytest
 import torch
 from rich.console import Console
 from sklearn.exceptions import NotFittedError
+from sklearn.metrics import r2_score
 from sklearn.model_selection import cross_val_score
 from tests.estimators.examples import FAST as LEARNED
 from tests.estimators.examples import rings_and_chains
@@ -92,6 +93,17 @@ def test_tensors_of_labels_need_the_encoding_of_the_training_graphs() -> None:
         model.predict_proba(own) for own in (numbers, PackedGraphs.from_data_list(numbers))
     )
     assert listed.tolist() == packed.tolist()
+
+
+def test_scores_leave_missing_targets_out() -> None:
+    y = np.array([[float(len(graph)), nx.density(graph)] for graph in GRAPHS])
+    model = CLIPRegressor(**FAST).fit(GRAPHS, y)
+    missing = y.copy()
+    missing[:, 1] = np.nan
+    expected = r2_score(y[:, 0], model.predict(GRAPHS)[:, 0])
+    assert model.score(GRAPHS, missing) == pytest.approx(expected)
+    missing[3:, 0] = np.nan
+    assert model.score(GRAPHS[:3], missing[:3]) == pytest.approx(model.score(GRAPHS, missing))
 
 
 @pytest.mark.parametrize("column", [False, True])

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 from typing_extensions import override
 
-from clipgnn.errors import InvalidParameterError, shown
+from clipgnn.errors import InvalidParameterError, shown, suggestion
 from clipgnn.estimators.base import Graphs, with_targets
 from clipgnn.estimators.predictor import GraphPredictor
 from clipgnn.estimators.targets import Targets, as_labels
@@ -136,12 +136,14 @@ class CLIPClassifier(ClassifierMixin, GraphPredictor):  # type: ignore[misc]
         return np.asarray(self._outputs(X).double().softmax(-1).numpy())
 
     def _class_weights(self, classes: NDArray[Any]) -> str | tuple[float, ...] | None:
-        if self.class_weight is None or isinstance(self.class_weight, str):
-            return self.class_weight
+        if self.class_weight is None:
+            return None
+        if isinstance(self.class_weight, str) and self.class_weight == "balanced":
+            return "balanced"
         if not isinstance(self.class_weight, Mapping):
             raise InvalidParameterError(
                 'class_weight must be a dictionary by class, "balanced" or None. Got '
-                f"{shown(self.class_weight)}."
+                f"{shown(self.class_weight)}.{suggestion(self.class_weight, ['balanced'])}"
             )
         for own, weight in self.class_weight.items():
             if own not in classes.tolist():

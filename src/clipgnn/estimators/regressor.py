@@ -9,14 +9,19 @@ import torch
 from numpy.typing import NDArray
 from sklearn.base import RegressorMixin
 from sklearn.metrics import r2_score
+from sklearn.utils import check_consistent_length
 from typing_extensions import override
 
+from clipgnn.errors import InvalidParameterError, shown, suggestion
 from clipgnn.estimators.base import Graphs, with_targets
 from clipgnn.estimators.predictor import GraphPredictor
-from clipgnn.estimators.targets import Targets, as_numbers
+from clipgnn.estimators.targets import Targets, as_numbers, check_known
 
 if TYPE_CHECKING:  # importing it takes time
     from torch_geometric.explain import Explanation
+
+LOSSES = ("squared-error", "absolute-error")
+"""Losses of numbers."""
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -61,8 +66,10 @@ class CLIPRegressor(RegressorMixin, GraphPredictor):  # type: ignore[misc]
             InvalidParameterError: if a parameter has an invalid value, or a target is not a number.
             DivergedError: if the loss becomes infinite.
         """
+        self._check_loss()
         graphs = self._read_training(X)
         targets = as_numbers(y)
+        check_known(targets)
         mean, scale = self._scaling(targets)
         standardized = torch.from_numpy((targets - mean) / scale).to(torch.get_default_dtype())
         recipe = self._recipe(len(graphs), loss=self.loss)
@@ -93,15 +100,39 @@ class CLIPRegressor(RegressorMixin, GraphPredictor):  # type: ignore[misc]
         return found
 
     def score(self, X: Graphs, y: Targets, sample_weight: Sequence[float] | None = None) -> float:
-        """Coefficient of determination R², the mean over targets; missing targets are left out."""
+        """Coefficient of determination R², the mean over targets.
+
+        Missing targets are left out, as are those that are missing for all of these graphs.
+
+        Raises:
+            InvalidParameterError: if y does not have the targets of the training, or none is known.
+        """
         targets, predicted = as_numbers(y), self.predict(X)
-        columns = zip(np.atleast_2d(targets.T), np.atleast_2d(predicted.T), strict=True)
-        weights = np.ones(len(targets)) if sample_weight is None else np.asarray(sample_weight)
-        scores = []
-        for known, found in columns:
-            present = ~np.isnan(known)
-            scores.append(r2_score(known[present], found[present], sample_weight=weights[present]))
+        check_consistent_length(targets, predicted, sample_weight)
+        # [graphs] as [graphs, 1]
+        known, found = (own.reshape(len(predicted), -1) for own in (targets, predicted))
+        if known.shape != found.shape:
+            raise InvalidParameterError(
+                f"y must have {found.shape[1]} targets for each graph, as in training. Got "
+                f"{known.shape[1]}."
+            )
+        weights = np.ones(len(known)) if sample_weight is None else np.asarray(sample_weight)
+        present = ~np.isnan(known)
+        scores = [
+            r2_score(known[rows, column], found[rows, column], sample_weight=weights[rows])
+            for column, rows in enumerate(present.T)
+            if rows.any()
+        ]
+        if not scores:
+            raise InvalidParameterError("y must have a known target. Got only missing values.")
         return float(np.mean(scores))
+
+    def _check_loss(self) -> None:
+        if self.loss not in LOSSES:
+            raise InvalidParameterError(
+                f"loss must be one of {', '.join(map(repr, LOSSES))}. Got {shown(self.loss)}."
+                f"{suggestion(self.loss, LOSSES)}"
+            )
 
     def _scaling(self, targets: NDArray[np.float64]) -> tuple[NDArray[Any], NDArray[Any]]:
         """Mean and scale of the targets; those of the first call if the training continues."""
