@@ -106,16 +106,29 @@ def test_scores_leave_missing_targets_out() -> None:
     assert model.score(GRAPHS[:3], missing[:3]) == pytest.approx(model.score(GRAPHS, missing))
 
 
-@pytest.mark.parametrize("column", [False, True])
-def test_explanations_have_the_unit_of_the_target(column: bool) -> None:
-    y = np.array([1000.0 * len(graph) for graph in GRAPHS])
-    model = CLIPRegressor(**{**FAST, "num_colorings": 0}).fit(GRAPHS, y[:, None] if column else y)
-    [found] = model.explain(GRAPHS[:1])
+@pytest.mark.usefixtures("without_shape_checks")
+@pytest.mark.parametrize(
+    ("columns", "target"), [(None, None), ([0], None), ([0], 0), ([1, 0], 1), ([1, 0], np.int64(1))]
+)
+def test_explanations_have_the_unit_of_the_target(columns: Any, target: int | None) -> None:
+    y = np.array([[1000.0 * len(graph), nx.density(graph)] for graph in GRAPHS])
+    y = y[:, 0] if columns is None else y[:, columns]
+    model = CLIPRegressor(**{**FAST, "num_colorings": 0}).fit(GRAPHS, y)
+    [found] = model.explain(GRAPHS[:1], target)
     graph = GRAPHS[0].copy()
-    source, target = found.edge_index[:, 0].tolist()
-    graph.remove_edge(source, target)
-    expected = np.ravel(model.predict(GRAPHS[:1]) - model.predict([graph]))[0]
-    assert found.edge_mask[0].item() == pytest.approx(expected, abs=0.01 * y.std())
+    graph.remove_edge(*found.edge_index[:, 0].tolist())
+    lost = np.ravel(model.predict(GRAPHS[:1]) - model.predict([graph]))
+    expected = lost[target or 0]
+    assert abs(expected) > 1  # not in units of the standard deviation
+    assert found.edge_mask[0].item() == pytest.approx(expected, abs=0.01)
+
+
+@pytest.mark.usefixtures("without_shape_checks")
+@pytest.mark.parametrize("target", [2, -1, 1.0, "log_p"])
+def test_explanations_of_targets_that_do_not_exist(target: Any) -> None:
+    model = CLIPRegressor(**{**FAST, "epochs": 1}).fit(GRAPHS, np.eye(len(GRAPHS))[:, :2])
+    with pytest.raises(InvalidParameterError, match=r"target must be an integer from 0 to 1, or"):
+        model.explain(GRAPHS[:1], target)
 
 
 def test_explanations_of_directed_graphs() -> None:

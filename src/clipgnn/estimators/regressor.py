@@ -82,19 +82,37 @@ class CLIPRegressor(RegressorMixin, GraphPredictor):  # type: ignore[misc]
         """Predict targets, `[graphs]` or `[graphs, targets]`: means over networks and draws."""
         return np.asarray(self._predictions(X).mean(axis=0))
 
-    def explain(self, X: Graphs) -> "list[Explanation]":
+    def explain(self, X: Graphs, target: int | None = None) -> "list[Explanation]":
         """Explain which nodes and edges the prediction for each graph depends on.
 
         `node_mask`, `[nodes, 1]`, and `edge_mask`, `[edges]`, are what the prediction loses without
-        a node (and its edges), or without an edge, in units of the target; of several targets, the
-        sum of their standardized values. They are means over networks and draws. The result is an
-        `Explanation` of PyTorch Geometric for each graph.
+        a node (and its edges), or without an edge, in units of the target. They are means over
+        networks and draws. The result is an `Explanation` of PyTorch Geometric for each graph.
+
+        Args:
+            X: the graphs.
+            target: number of the target to explain, from 0; None for the only one or, of several,
+                for the sum of their standardized values.
+
+        Raises:
+            InvalidGraphError: if the graphs cannot be read.
+            InvalidParameterError: if there is no such target.
         """
         from clipgnn.estimators.explanation import explanations
 
         graphs = self._read(X)
-        found = explanations(self.models_, graphs, self._draw_seeds())
-        scale = self.target_scale_.item() if self.target_scale_.size == 1 else 1.0
+        scales = np.atleast_1d(self.target_scale_)
+        if target is None:
+            channel = 0 if len(scales) == 1 else None
+        elif isinstance(target, int | np.integer) and 0 <= target < len(scales):
+            channel = int(target)
+        else:
+            raise InvalidParameterError(
+                f"target must be an integer from 0 to {len(scales) - 1}, or None. Got "
+                f"{shown(target)}."
+            )
+        scale = 1.0 if channel is None else float(scales[channel])
+        found = explanations(self.models_, graphs, self._draw_seeds(), channel=channel)
         for own in found:
             own.node_mask, own.edge_mask = own.node_mask * scale, own.edge_mask * scale
         return found
