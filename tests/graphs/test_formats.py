@@ -96,6 +96,21 @@ def test_scipy(graphs: list["Graph"]) -> None:
         assert np.array_equal(before.toarray(), after.toarray())
 
 
+@pytest.mark.needs("igraph")
+def test_names_of_vertices_are_attributes_only_if_they_are_chosen() -> None:
+    import igraph
+
+    graph = igraph.Graph.from_networkx(nx.relabel_nodes(nx.path_graph(2), {0: "a", 1: "b"}))
+    graph.vs["name"] = ["left", "right"]
+    graph.vs["size"] = [1.5, 2.5]
+    encoding = PackedGraphs.from_igraph([graph]).encoding
+    assert encoding is not None
+    assert [own.name for own in encoding.nodes] == ["size"]
+    named = PackedGraphs.from_igraph([graph], node_attributes=["name"])
+    assert named.x.tolist() == [0, 1]
+    assert PackedGraphs.from_igraph([graph], encoding=named.encoding).x.tolist() == [0, 1]
+
+
 def test_tensors_without_names() -> None:
     graphs = PackedGraphs(
         name="graphs",
@@ -200,6 +215,18 @@ def test_matrices_of_zeros_and_ones_have_weights_if_the_encoding_has() -> None:
     alone = PackedGraphs.from_scipy([ones], encoding=both.encoding)
     assert alone.edge_weight is not None
     assert alone.edge_weight.tolist() == [1.0, 1.0]
+
+
+def test_graphs_without_a_category_can_be_read_alone_if_the_encoding_knows_such_rows() -> None:
+    graph: Graph = nx.path_graph(2)
+    graph.nodes[0]["letter"] = "a"
+    both = PackedGraphs.from_networkx([graph, nx.empty_graph(1)])
+    alone = PackedGraphs.from_networkx([nx.empty_graph(1)], encoding=both.encoding)
+    assert alone.x.tolist() == both.x[2:].tolist()
+    graph.nodes[1]["letter"] = "b"
+    known = PackedGraphs.from_networkx([graph]).encoding
+    with pytest.raises(InvalidGraphError, match="nodes must have the attribute 'letter'"):
+        PackedGraphs.from_networkx([nx.empty_graph(1)], encoding=known)
 
 
 @pytest.mark.parametrize("values", ["ab", [1.5, 2.5], [[1.0, 2.0], [3.0, 4.0]]])

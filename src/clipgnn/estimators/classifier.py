@@ -48,7 +48,8 @@ class CLIPClassifier(ClassifierMixin, GraphPredictor):  # type: ignore[misc]
             None to train for all epochs.
         n_ensemble: number of networks, whose probabilities are averaged.
         n_draws: number of draws of random colorings over which predictions are averaged.
-        node_attributes: attributes of nodes to use; None for all.
+        node_attributes: attributes of nodes to use; None for all, except names of vertices of
+            igraph.
         edge_attributes: attributes of edges to use; None for all. Numbers with the name "weight"
             are factors in sums over neighbors.
         graph_attributes: attributes of graphs to use.
