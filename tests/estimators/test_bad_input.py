@@ -173,7 +173,13 @@ PARAMETERS: list[tuple[dict[str, Any], str]] = [
     ({"n_ensemble": 0}, "n_ensemble must be an integer of at least 1. Got 0"),
     ({"n_ensemble": 2.0}, "n_ensemble must be an integer of at least 1. Got 2.0"),
     ({"n_draws": True}, "n_draws must be an integer"),
-    ({"epochs": 0}, "epochs"),
+    ({"epochs": 0}, "The 'epochs' parameter of CLIPClassifier must be an integer from 1 to"),
+    ({"epochs": "auto"}, "'epochs' parameter .* Got 'auto'"),
+    ({"patience": 0}, "'patience' parameter of CLIPClassifier must be .* or None. Got 0"),
+    ({"dropout": 1.0}, "'dropout' parameter of CLIPClassifier must be .* below 1. Got 1.0"),
+    ({"num_colorings": "many"}, "from 0 to 10000000 or \"auto\". Got 'many'"),
+    ({"num_colors": 0}, "'num_colors' parameter of CLIPClassifier must be .* or \"auto\". Got 0"),
+    ({"batch_size": 1}, "'batch_size' parameter of CLIPClassifier must be .* or \"auto\". Got 1"),
     ({"coloring": "rainbow"}, "coloring must be"),
     ({"validation_fraction": 2.0}, "validation_fraction .*must be between 0 and 1. Got 2.0"),
     ({"validation_fraction": "a"}, "validation_fraction .*must be between 0 and 1. Got 'a'"),
@@ -202,6 +208,12 @@ PARAMETERS: list[tuple[dict[str, Any], str]] = [
 def test_parameters(parameters: dict[str, Any], message: str) -> None:
     with pytest.raises(InvalidParameterError, match=message):
         CLIPClassifier(**{**QUICK, **parameters}).fit(GRAPHS, CLASSES)
+
+
+@pytest.mark.parametrize("y", [None, CLASSES])
+def test_parameters_of_an_embedding(y: Any) -> None:
+    with pytest.raises(InvalidParameterError, match="'num_layers' parameter of CLIPEmbedding"):
+        CLIPEmbedding(**{**QUICK, "num_layers": 0}).fit(GRAPHS, y)
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ from clipgnn.graphs.columns import Kind
 from clipgnn.graphs.encoding import AttributeEncoding, ChosenAttributes
 from clipgnn.graphs.packed import PackedGraphs
 from clipgnn.nn.network import Network
-from clipgnn.parameters import Recipe
+from clipgnn.parameters import CLIPParameters, PythonValues, Recipe, Rule
 from clipgnn.training import History, ModelSpec, Split, TrainedModel, train
 from clipgnn.training.models import new_members
 
@@ -39,6 +39,9 @@ SEEDS = 2**31
 
 STEPS, SMALLEST_BATCH, LARGEST_BATCH = 16, 8, 64
 """Steps of an epoch for which batches are chosen, and the limits of their size."""
+
+AUTO = PythonValues('"auto"', lambda value: isinstance(value, str) and value == "auto", str)
+"""Value of parameters that the training graphs decide."""
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -217,6 +220,11 @@ class GraphEstimator(BaseEstimator, ABC):  # type: ignore[misc]
             parameters["num_colorings"] = graphs.colorings.shape[0]
         return ModelSpec("clip", parameters)
 
+    def _check_parameters(self) -> None:
+        """Check parameters that network and recipe have too; their errors would name these."""
+        for name, rule in _rules().items():
+            rule.check(type(self).__name__, name, getattr(self, name))
+
     def _check_counts(self) -> None:
         for name in ("n_ensemble", "n_draws"):
             value = getattr(self, name)
@@ -276,6 +284,16 @@ def with_targets(graphs: PackedGraphs, y: Tensor) -> PackedGraphs:
             f"y must have a row for each of the {len(graphs)} graphs. Got {len(y)}."
         )
     return replace(graphs, y=y)
+
+
+def _rules() -> dict[str, Rule]:
+    """The rules of parameters that the network and the recipe have too."""
+    rules = {**CLIPParameters.rules(), **Recipe.rules()}
+    plain = ("num_layers", "hidden_channels", "dropout", "epochs", "learning_rate", "halve_every")
+    return {name: rules[name] for name in (*plain, "patience")} | {
+        name: replace(rules[name], python=AUTO)
+        for name in ("num_colorings", "num_colors", "batch_size")
+    }
 
 
 def _random(random_state: Any) -> np.random.RandomState:

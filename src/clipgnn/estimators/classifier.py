@@ -85,6 +85,7 @@ class CLIPClassifier(ClassifierMixin, GraphPredictor):  # type: ignore[misc]
             InvalidParameterError: if a parameter has an invalid value, or there is only one class.
             DivergedError: if the loss becomes infinite.
         """
+        self._check_parameters()
         graphs = self._read_training(X)
         classes, numbers = np.unique(as_labels(y), return_inverse=True)
         if len(classes) < 2:

@@ -66,6 +66,7 @@ class CLIPRegressor(RegressorMixin, GraphPredictor):  # type: ignore[misc]
             InvalidParameterError: if a parameter has an invalid value, or a target is not a number.
             DivergedError: if the loss becomes infinite.
         """
+        self._check_parameters()
         self._check_loss()
         graphs = self._read_training(X)
         targets = as_numbers(y)
