@@ -142,12 +142,12 @@ def test_what_is_not_a_molecule_is_named(
 
 @rdkit_needed
 def test_all_invalid_molecules_are_named() -> None:
-    with pytest.raises(InvalidGraphError, match=r"Graph 0: .* Got 'C1'\. Correct them or leave"):
+    with pytest.raises(InvalidGraphError, match=r"Graph 0: .* Got 'C1'\. Correct or remove"):
         PackedGraphs.from_smiles(["C1", "C"])
-    message = r"Graph 1: .* Got 'C1'\. 3 of 5 molecules are not valid; the others are 3, 4\."
+    message = r"Graph 1: .* Got 'C1'\. 3 of 5 molecules are not valid: graphs 1, 3, 4\."
     with pytest.raises(InvalidGraphError, match=message):
         PackedGraphs.from_smiles(["C", "C1", "CC", "c1cccc1", ""])
-    with pytest.raises(InvalidGraphError, match=r"30 of 30 .* the others are 1, .* 10, …\. Cor"):
+    with pytest.raises(InvalidGraphError, match=r"30 of 30 .*: graphs 0, .* 9, …\. Cor"):
         PackedGraphs.from_smiles(["C1"] * 30)
 
 

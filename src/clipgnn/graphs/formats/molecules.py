@@ -13,7 +13,7 @@ CONFIGURATION = "configuration"
 """Attribute of atoms and bonds: their label of Cahn, Ingold and Prelog, or None."""
 
 MAX_NAMED = 10
-"""Largest number of further invalid molecules that a message names."""
+"""Largest number of invalid molecules that a message names."""
 
 DONORS = frozenset(["H", "C", "N", "O", "F", "Si", "P", "S", "Cl", "As", "Se", "Br", "Te", "I"])
 """Elements at which a dative bond begins. Graphs do not keep its direction."""
@@ -59,12 +59,12 @@ def read(molecules: Iterable[Any]) -> GraphColumns:
 
 def _invalid(errors: Mapping[int, InvalidGraphError], count: int) -> InvalidGraphError:
     """One error for all molecules that are not valid, by their numbers."""
-    first, *others = errors
-    message = f"Graph {first}: {errors[first]}"
-    if others:
-        named = ", ".join(map(str, others[:MAX_NAMED])) + (", …" if others[MAX_NAMED:] else "")
-        message += f" {len(errors)} of {count} molecules are not valid; the others are {named}."
-    return InvalidGraphError(f"{message} Correct them or leave them out.")
+    numbers = list(errors)
+    message = f"Graph {numbers[0]}: {errors[numbers[0]]}"
+    if len(numbers) > 1:
+        named = ", ".join(map(str, numbers[:MAX_NAMED])) + (", …" if numbers[MAX_NAMED:] else "")
+        message += f" {len(numbers)} of {count} molecules are not valid: graphs {named}."
+    return InvalidGraphError(f"{message} Correct or remove invalid molecules.")
 
 
 def as_molecule(given: Any) -> Any:
