@@ -225,4 +225,5 @@ def test_progress_of_members_that_are_trained_one_by_one() -> None:
                 callback=lambda epoch, first=first: progress(epoch, first),  # type: ignore[misc]
             )
         assert progress._done == {0: 3, 1: 3}
-    assert text.getvalue().count("epoch 3 of 3: loss") == 2
+    for network in (1, 2):
+        assert f"network {network} of 2, epoch 3 of 3: loss" in text.getvalue()

@@ -9,6 +9,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
+from torch.utils.data import Subset
 from torch_geometric.data import Batch, Data, InMemoryDataset
 
 from clipgnn import PackedGraphs
@@ -206,6 +207,12 @@ def test_data_sets_of_pyg_are_lists() -> None:
     assert len(formats.read(rings)) == 4
     with pytest.raises(InvalidGraphError, match=r"graphs of networkx\. Got Data as"):
         PackedGraphs.from_networkx(rings)
+
+
+@pytest.mark.usefixtures("without_shape_checks")
+def test_parts_of_data_sets_are_lists() -> None:
+    part: Any = Subset(Rings(4), [3, 1, 0])  # as random_split returns; not an Iterable
+    assert len(PackedGraphs.from_data_list(part)) == len(formats.read(part)) == 3
 
 
 def test_matrices_of_zeros_and_ones_have_weights_if_the_encoding_has() -> None:

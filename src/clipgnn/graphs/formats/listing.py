@@ -1,7 +1,7 @@
 """Check of the lists of graphs that users pass."""
 
 from collections.abc import Iterable, Mapping
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
@@ -44,7 +44,7 @@ def as_list(graphs: object, what: str) -> list[Any]:
             got, fix = f"a single {name}", "a list of one for a single graph"
         raise InvalidGraphError(f"graphs must be a list of {what}. Got {got}. Use {fix}.")
     axes = getattr(graphs, "ndim", 1)
-    if isinstance(graphs, Mapping) or not isinstance(graphs, Iterable) or axes != 1:
+    if isinstance(graphs, Mapping) or not _has_elements(graphs) or axes != 1:
         of_axes = "" if axes == 1 else f" with {axes} axes"
         fix = " Use one of its columns." if hasattr(graphs, "columns") else ""  # of pandas
         raise InvalidGraphError(f"graphs must be a list of {what}. Got {name}{of_axes}.{fix}")
@@ -52,10 +52,16 @@ def as_list(graphs: object, what: str) -> list[Any]:
         raise InvalidGraphError(
             f"graphs must be a list of {what}. Got a {name}, which has no order. Use a list."
         )
-    result = list(graphs)
+    result = list(cast(Iterable[Any], graphs))
     if not result:
         raise InvalidGraphError("A data set must have at least one graph. Got none.")
     return result
+
+
+def _has_elements(graphs: object) -> bool:
+    """Whether it can be iterated, also by numbers alone, like `torch.utils.data.Subset`."""
+    by_number = hasattr(graphs, "__getitem__") and hasattr(graphs, "__len__")
+    return isinstance(graphs, Iterable) or by_number
 
 
 def _is_dataset_of_pyg(graphs: object) -> bool:
