@@ -10,6 +10,7 @@ from scipy import sparse
 from sklearn.exceptions import NotFittedError
 from tests.estimators.examples import FAST, rings_and_chains
 from torch_geometric.data import Batch, Data
+from torch_geometric.loader import DataLoader
 from torch_geometric.utils import from_networkx
 
 from clipgnn import CLIPClassifier, CLIPEmbedding, CLIPRegressor, PackedGraphs
@@ -52,10 +53,12 @@ LISTS: dict[str, tuple[Any, str]] = {
     "a batch of PyG": (Batch.from_data_list(pyg(GRAPHS)), r"Use its to_data_list\(\)"),
     "batches of PyG": ([Batch.from_data_list(pyg(GRAPHS))] * 12, "one graph. Got a batch of 12"),
     "one matrix": (sparse.eye_array(3), "Got a single dia_array"),
-    "dense matrices": ([np.eye(3)] * 12, "Got ndarray as graph 0"),
+    "a loader of PyG": (DataLoader(pyg(GRAPHS)), r"Got DataLoader. Use its dataset\."),
+    "a set": (set(GRAPHS), r"Got a set, which has no order. Use a list\."),
+    "dense matrices": ([np.eye(3)] * 12, "Got ndarray as graph 0. Use scipy.sparse.csr_array"),
     "None in the list": ([*GRAPHS[:-1], None], "Got NoneType as graph 11"),
     "None first": ([None, *GRAPHS[1:]], "Got NoneType as graph 0"),
-    "two libraries": ([*PLAIN[:-1], Data()], "Got Data as graph 11. Convert all graphs to one lib"),
+    "two libraries": ([*PLAIN[:-1], Data()], "Got Data as graph 11. Convert .* is of torch_geom"),
     "two libraries, PyG first": ([*pyg(GRAPHS)[:-1], GRAPHS[-1]], "Got Graph as graph 11. Convert"),
     "data sets": ([PackedGraphs.from_networkx(GRAPHS)] * 2, "Got PackedGraphs as graph 0"),
     "graphs without nodes": ([nx.Graph()] * 12, "at least one node"),
@@ -88,7 +91,7 @@ def test_graphs(kind: Any, graphs: Any, message: str) -> None:
 def test_tables() -> None:
     import pandas
 
-    with pytest.raises(InvalidGraphError, match="Got DataFrame with 2 axes"):
+    with pytest.raises(InvalidGraphError, match=r"Got DataFrame with 2 axes\. Use one of its"):
         CLIPClassifier(**QUICK).fit(pandas.DataFrame({"graph": range(12)}), CLASSES)
     column = pandas.Series(PLAIN, index=range(5, 17))
     model = CLIPClassifier(**QUICK).fit(column, pandas.Series(CLASSES))
@@ -135,8 +138,8 @@ NUMBER_TARGETS: dict[str, tuple[Any, str]] = {
     "complex numbers": (np.arange(12) * 1j, "finite numbers"),
     "infinity": ([INFINITY] * 12, "at most 3.4e.38. Got inf"),
     "large numbers": ([1e300, -1e300] * 6, "at most 3.4e.38. Got 1e.300"),
-    "NaN only": ([NAN] * 12, "Every target must be known for some graph"),
-    "a column of NaN": (np.array([[1.0, NAN]] * 12), "Every target must be known"),
+    "NaN only": ([NAN] * 12, r"must be known for some graph. Got only missing values\."),
+    "a column of NaN": (np.array([[1.0, NAN]] * 12), "Got only missing values in column 1"),
     "three axes": (np.ones((12, 1, 1)), r"Got the shape \[12, 1, 1\]"),
     "rows of two lengths": ([[1], [1, 2]] * 6, "the same number of targets"),
 }
@@ -148,17 +151,43 @@ def test_numbers(y: Any, message: str) -> None:
         CLIPRegressor(**QUICK).fit(PLAIN, y)
 
 
+@pytest.mark.parametrize("loss", ["mse", "cross-entropy", "binary-cross-entropy", None, abs])
+def test_losses_of_numbers(loss: Any) -> None:
+    with pytest.raises(InvalidParameterError, match="loss must be one of 'squared-error', 'absol"):
+        CLIPRegressor(**QUICK, loss=loss).fit(PLAIN, SIZES)
+
+
+def test_scores_of_other_targets() -> None:
+    model = CLIPRegressor(**QUICK).fit(PLAIN, SIZES)
+    with pytest.raises(ValueError, match=r"inconsistent numbers of samples: \[11, 12\]"):
+        model.score(PLAIN, SIZES[:-1])
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        model.score(PLAIN, SIZES, sample_weight=[1.0])
+    with pytest.raises(InvalidParameterError, match=r"must have 1 targets .* Got 2\."):
+        model.score(PLAIN, np.ones((12, 2)))
+    with pytest.raises(InvalidParameterError, match="y must have a known target"):
+        model.score(PLAIN, [NAN] * 12)
+
+
 PARAMETERS: list[tuple[dict[str, Any], str]] = [
     ({"n_ensemble": 0}, "n_ensemble must be an integer of at least 1. Got 0"),
     ({"n_ensemble": 2.0}, "n_ensemble must be an integer of at least 1. Got 2.0"),
     ({"n_draws": True}, "n_draws must be an integer"),
-    ({"epochs": 0}, "epochs"),
+    ({"epochs": 0}, "The 'epochs' parameter of CLIPClassifier must be an integer from 1 to"),
+    ({"epochs": "auto"}, "'epochs' parameter .* Got 'auto'"),
+    ({"patience": 0}, "'patience' parameter of CLIPClassifier must be .* or None. Got 0"),
+    ({"dropout": 1.0}, "'dropout' parameter of CLIPClassifier must be .* below 1. Got 1.0"),
+    ({"num_colorings": "many"}, "from 0 to 10000000 or \"auto\". Got 'many'"),
+    ({"num_colors": 0}, "'num_colors' parameter of CLIPClassifier must be .* or \"auto\". Got 0"),
+    ({"batch_size": 1}, "'batch_size' parameter of CLIPClassifier must be .* or \"auto\". Got 1"),
     ({"coloring": "rainbow"}, "coloring must be"),
     ({"validation_fraction": 2.0}, "validation_fraction .*must be between 0 and 1. Got 2.0"),
     ({"validation_fraction": "a"}, "validation_fraction .*must be between 0 and 1. Got 'a'"),
     ({"validation_fraction": 0.01}, "Both parts must have a graph of each of the 2 classes"),
     ({"device": "abacus"}, "device must be"),
-    ({"class_weight": "heavy"}, "class_weight"),
+    ({"class_weight": "heavy"}, 'class_weight must be a dictionary by class, "balanced" or None'),
+    ({"class_weight": "balancd"}, r"Got 'balancd'. Did you mean 'balanced'\?"),
+    ({"class_weight": np.ones(2)}, "class_weight must be a dictionary by class"),
     ({"class_weight": [1, 2]}, "class_weight must be a dictionary by class"),
     ({"class_weight": {"bow": 1.0}}, "must have classes of y. Got 'bow'"),
     ({"class_weight": {"ring": -1.0}}, "finite numbers above 0. Got -1.0 for the class 'ring'"),
@@ -179,6 +208,12 @@ PARAMETERS: list[tuple[dict[str, Any], str]] = [
 def test_parameters(parameters: dict[str, Any], message: str) -> None:
     with pytest.raises(InvalidParameterError, match=message):
         CLIPClassifier(**{**QUICK, **parameters}).fit(GRAPHS, CLASSES)
+
+
+@pytest.mark.parametrize("y", [None, CLASSES])
+def test_parameters_of_an_embedding(y: Any) -> None:
+    with pytest.raises(InvalidParameterError, match="'num_layers' parameter of CLIPEmbedding"):
+        CLIPEmbedding(**{**QUICK, "num_layers": 0}).fit(GRAPHS, y)
 
 
 @pytest.mark.parametrize(

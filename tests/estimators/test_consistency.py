@@ -9,6 +9,7 @@ import pytest
 import torch
 from rich.console import Console
 from sklearn.exceptions import NotFittedError
+from sklearn.metrics import r2_score
 from sklearn.model_selection import cross_val_score
 from tests.estimators.examples import FAST as LEARNED
 from tests.estimators.examples import rings_and_chains
@@ -94,16 +95,40 @@ def test_tensors_of_labels_need_the_encoding_of_the_training_graphs() -> None:
     assert listed.tolist() == packed.tolist()
 
 
-@pytest.mark.parametrize("column", [False, True])
-def test_explanations_have_the_unit_of_the_target(column: bool) -> None:
-    y = np.array([1000.0 * len(graph) for graph in GRAPHS])
-    model = CLIPRegressor(**{**FAST, "num_colorings": 0}).fit(GRAPHS, y[:, None] if column else y)
-    [found] = model.explain(GRAPHS[:1])
+def test_scores_leave_missing_targets_out() -> None:
+    y = np.array([[float(len(graph)), nx.density(graph)] for graph in GRAPHS])
+    model = CLIPRegressor(**FAST).fit(GRAPHS, y)
+    missing = y.copy()
+    missing[:, 1] = np.nan
+    expected = r2_score(y[:, 0], model.predict(GRAPHS)[:, 0])
+    assert model.score(GRAPHS, missing) == pytest.approx(expected)
+    missing[3:, 0] = np.nan
+    assert model.score(GRAPHS[:3], missing[:3]) == pytest.approx(model.score(GRAPHS, missing))
+
+
+@pytest.mark.usefixtures("without_shape_checks")
+@pytest.mark.parametrize(
+    ("columns", "target"), [(None, None), ([0], None), ([0], 0), ([1, 0], 1), ([1, 0], np.int64(1))]
+)
+def test_explanations_have_the_unit_of_the_target(columns: Any, target: int | None) -> None:
+    y = np.array([[1000.0 * len(graph), nx.density(graph)] for graph in GRAPHS])
+    y = y[:, 0] if columns is None else y[:, columns]
+    model = CLIPRegressor(**{**FAST, "num_colorings": 0}).fit(GRAPHS, y)
+    [found] = model.explain(GRAPHS[:1], target)
     graph = GRAPHS[0].copy()
-    source, target = found.edge_index[:, 0].tolist()
-    graph.remove_edge(source, target)
-    expected = np.ravel(model.predict(GRAPHS[:1]) - model.predict([graph]))[0]
-    assert found.edge_mask[0].item() == pytest.approx(expected, abs=0.01 * y.std())
+    graph.remove_edge(*found.edge_index[:, 0].tolist())
+    lost = np.ravel(model.predict(GRAPHS[:1]) - model.predict([graph]))
+    expected = lost[target or 0]
+    assert abs(expected) > 1  # not in units of the standard deviation
+    assert found.edge_mask[0].item() == pytest.approx(expected, abs=0.01)
+
+
+@pytest.mark.usefixtures("without_shape_checks")
+@pytest.mark.parametrize("target", [2, -1, 1.0, "log_p"])
+def test_explanations_of_targets_that_do_not_exist(target: Any) -> None:
+    model = CLIPRegressor(**{**FAST, "epochs": 1}).fit(GRAPHS, np.eye(len(GRAPHS))[:, :2])
+    with pytest.raises(InvalidParameterError, match=r"target must be an integer from 0 to 1, or"):
+        model.explain(GRAPHS[:1], target)
 
 
 def test_explanations_of_directed_graphs() -> None:
@@ -134,7 +159,7 @@ def test_spread_by_what_varies() -> None:
     both, networks, colorings = (
         model.predict_spread(GRAPHS, over=over) for over in ("both", "networks", "colorings")
     )
-    outputs = model._probabilities(GRAPHS).reshape(2, 3, len(GRAPHS), -1)
+    outputs = model._predictions(GRAPHS).reshape(2, 3, len(GRAPHS), -1)
     assert both == pytest.approx(outputs.reshape(6, len(GRAPHS), -1).std(0))
     assert networks == pytest.approx(np.sqrt(outputs.var(0).mean(0)))
     assert colorings == pytest.approx(np.sqrt(outputs.var(1).mean(0)))
@@ -200,4 +225,5 @@ def test_progress_of_members_that_are_trained_one_by_one() -> None:
                 callback=lambda epoch, first=first: progress(epoch, first),  # type: ignore[misc]
             )
         assert progress._done == {0: 3, 1: 3}
-    assert text.getvalue().count("epoch 3 of 3: loss") == 2
+    for network in (1, 2):
+        assert f"network {network} of 2, epoch 3 of 3: loss" in text.getvalue()

@@ -175,19 +175,34 @@ def test_warm_start_continues_every_network() -> None:
     parameters = {**FAST, "epochs": 3, "n_ensemble": 2, "warm_start": True}
     model = CLIPClassifier(**parameters).fit(GRAPHS, CLASSES)
     first = [own.train_loss[0] for own in model.history_]
-    again = [own.train_loss[0] for own in model.fit(GRAPHS, CLASSES).history_]
+    again = [own.train_loss[3] for own in model.fit(GRAPHS, CLASSES).history_]
     assert all(later < earlier for later, earlier in zip(again, first, strict=True))
 
 
 def test_warm_start_continues() -> None:
     model = CLIPClassifier(**{**FAST, "epochs": 3}, warm_start=True).fit(GRAPHS, CLASSES)
     first = model.history_[0].train_loss
-    model.fit(GRAPHS, CLASSES)
-    assert model.history_[0].train_loss[0] < first[0]
+    [history] = model.fit(GRAPHS, CLASSES).history_
+    assert history.train_loss[:3] == first
+    assert len(history.train_loss) == 6
+    assert history.train_loss[3] < first[0]
     with pytest.raises(InvalidParameterError, match="classes of the first call of fit"):
         model.fit(GRAPHS, ["other", *CLASSES[1:]])
     with pytest.raises(InvalidParameterError, match="n_ensemble must be 1"):
         model.set_params(n_ensemble=2).fit(GRAPHS, CLASSES)
+
+
+def test_a_warm_start_stops_early_by_its_own_epochs() -> None:
+    parameters = {**FAST, "epochs": 4, "validation_fraction": 0.25, "patience": 2}
+    model = CLIPClassifier(**parameters, warm_start=True).fit(GRAPHS, CLASSES)
+    before = len(model.history_[0].train_loss)
+    [history] = model.fit(GRAPHS, CLASSES).history_
+    later = history.validation_score[before:]
+    assert len(history.validation_score) == len(history.train_loss) > before
+    assert history.best_epoch == before + 1 + int(np.argmax(later))
+    model.set_params(validation_fraction=None).fit(GRAPHS, CLASSES)
+    assert model.history_[0].validation_score == []  # only some epochs have one
+    assert len(model.history_[0].train_loss) > len(history.train_loss)
 
 
 def test_a_fit_that_fails_changes_nothing() -> None:

@@ -11,8 +11,9 @@ from sklearn.exceptions import NotFittedError
 from tests.estimators.examples import FAST, rings_and_chains
 
 import clipgnn
-from clipgnn import CLIPClassifier, CLIPRegressor
+from clipgnn import CLIPClassifier, CLIPEmbedding, CLIPRegressor
 from clipgnn.errors import InvalidParameterError, ModelFileError, ModelNotFoundError
+from clipgnn.estimators import load_estimator
 
 GRAPHS, CLASSES = rings_and_chains()
 QUICK = {**FAST, "epochs": 3}
@@ -186,3 +187,30 @@ def test_what_cannot_be_saved(tmp_path: Path) -> None:
     with pytest.raises(NotFittedError):
         CLIPClassifier().save(tmp_path / "model")
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.needs("pandas")
+def test_names_of_targets_are_kept(tmp_path: Path) -> None:
+    import pandas
+
+    graphs, classes = rings_and_chains(12)
+    fast = {**FAST, "epochs": 1}
+    path = tmp_path / "model.safetensors"
+    CLIPClassifier(**fast).fit(graphs, pandas.Series(classes, name="kind")).save(path)
+    assert CLIPClassifier.load(path).target_names_ == ["kind"]
+    sizes = pandas.DataFrame({"size": [1.0 * len(own) for own in graphs], "half": 0.5})
+    CLIPRegressor(**fast).fit(graphs, sizes).save(path)
+    assert CLIPRegressor.load(path).target_names_ == ["size", "half"]
+    assert CLIPRegressor(**fast).fit(graphs, sizes.to_numpy()).target_names_ is None
+
+
+def test_an_estimator_is_loaded_without_its_class(tmp_path: Path) -> None:
+    graphs, classes = rings_and_chains(12)
+    path = tmp_path / "model.safetensors"
+    CLIPClassifier(**{**FAST, "epochs": 1}).fit(graphs, classes).save(path)
+    assert isinstance(load_estimator(path), CLIPClassifier)
+    CLIPRegressor(**{**FAST, "epochs": 1}).fit(graphs, list(range(12))).save(path)
+    assert isinstance(load_estimator(path), CLIPRegressor)
+    CLIPEmbedding(num_layers=1, hidden_channels=4).fit(graphs).save(path)
+    with pytest.raises(ModelFileError, match=r"CLIPClassifier or CLIPRegressor. Got 'CLIPEmb"):
+        load_estimator(path)

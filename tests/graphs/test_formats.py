@@ -9,7 +9,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
-from torch_geometric.data import Batch, Data
+from torch.utils.data import Subset
+from torch_geometric.data import Batch, Data, InMemoryDataset
 
 from clipgnn import PackedGraphs
 from clipgnn.errors import InvalidGraphError, InvalidParameterError
@@ -96,6 +97,21 @@ def test_scipy(graphs: list["Graph"]) -> None:
         assert np.array_equal(before.toarray(), after.toarray())
 
 
+@pytest.mark.needs("igraph")
+def test_names_of_vertices_are_attributes_only_if_they_are_chosen() -> None:
+    import igraph
+
+    graph = igraph.Graph.from_networkx(nx.relabel_nodes(nx.path_graph(2), {0: "a", 1: "b"}))
+    graph.vs["name"] = ["left", "right"]
+    graph.vs["size"] = [1.5, 2.5]
+    encoding = PackedGraphs.from_igraph([graph]).encoding
+    assert encoding is not None
+    assert [own.name for own in encoding.nodes] == ["size"]
+    named = PackedGraphs.from_igraph([graph], node_attributes=["name"])
+    assert named.x.tolist() == [0, 1]
+    assert PackedGraphs.from_igraph([graph], encoding=named.encoding).x.tolist() == [0, 1]
+
+
 def test_tensors_without_names() -> None:
     graphs = PackedGraphs(
         name="graphs",
@@ -175,6 +191,30 @@ def test_arrays_of_objects_and_tuples_are_lists() -> None:
     assert len(PackedGraphs.from_data_list((EDGE, EDGE))) == 2
 
 
+class Rings(InMemoryDataset):  # type: ignore[misc]
+    """Triangles as a data set of PyG, whose elements are created when they are read."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__()
+        ring = Data(edge_index=torch.tensor([[0, 1, 2], [1, 2, 0]]), num_nodes=3, y=torch.ones(1))
+        self.data, self.slices = self.collate([ring] * number)
+
+
+def test_data_sets_of_pyg_are_lists() -> None:
+    rings = Rings(4)
+    assert PackedGraphs.from_data_list(rings).node_pointers.tolist() == [0, 3, 6, 9, 12]
+    assert len(PackedGraphs.from_data_list(rings[:2])) == 2
+    assert len(formats.read(rings)) == 4
+    with pytest.raises(InvalidGraphError, match=r"graphs of networkx\. Got Data as"):
+        PackedGraphs.from_networkx(rings)
+
+
+@pytest.mark.usefixtures("without_shape_checks")
+def test_parts_of_data_sets_are_lists() -> None:
+    part: Any = Subset(Rings(4), [3, 1, 0])  # as random_split returns; not an Iterable
+    assert len(PackedGraphs.from_data_list(part)) == len(formats.read(part)) == 3
+
+
 def test_matrices_of_zeros_and_ones_have_weights_if_the_encoding_has() -> None:
     """Otherwise graphs could not be read alone, without those of other weights."""
     ones, twos = (sparse.csr_array(np.array([[0.0, w], [w, 0.0]])) for w in (1.0, 2.0))
@@ -182,6 +222,18 @@ def test_matrices_of_zeros_and_ones_have_weights_if_the_encoding_has() -> None:
     alone = PackedGraphs.from_scipy([ones], encoding=both.encoding)
     assert alone.edge_weight is not None
     assert alone.edge_weight.tolist() == [1.0, 1.0]
+
+
+def test_graphs_without_a_category_can_be_read_alone_if_the_encoding_knows_such_rows() -> None:
+    graph: Graph = nx.path_graph(2)
+    graph.nodes[0]["letter"] = "a"
+    both = PackedGraphs.from_networkx([graph, nx.empty_graph(1)])
+    alone = PackedGraphs.from_networkx([nx.empty_graph(1)], encoding=both.encoding)
+    assert alone.x.tolist() == both.x[2:].tolist()
+    graph.nodes[1]["letter"] = "b"
+    known = PackedGraphs.from_networkx([graph]).encoding
+    with pytest.raises(InvalidGraphError, match="nodes must have the attribute 'letter'"):
+        PackedGraphs.from_networkx([nx.empty_graph(1)], encoding=known)
 
 
 @pytest.mark.parametrize("values", ["ab", [1.5, 2.5], [[1.0, 2.0], [3.0, 4.0]]])

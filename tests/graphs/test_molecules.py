@@ -141,6 +141,17 @@ def test_what_is_not_a_molecule_is_named(
 
 
 @rdkit_needed
+def test_all_invalid_molecules_are_named() -> None:
+    with pytest.raises(InvalidGraphError, match=r"Graph 0: .* Got 'C1'\. Correct or remove"):
+        PackedGraphs.from_smiles(["C1", "C"])
+    message = r"Graph 1: .* Got 'C1'\. 3 of 5 molecules are not valid: graphs 1, 3, 4\."
+    with pytest.raises(InvalidGraphError, match=message):
+        PackedGraphs.from_smiles(["C", "C1", "CC", "c1cccc1", ""])
+    with pytest.raises(InvalidGraphError, match=r"30 of 30 .*: graphs 0, .* 9, …\. Cor"):
+        PackedGraphs.from_smiles(["C1"] * 30)
+
+
+@rdkit_needed
 def test_a_single_smiles_is_not_a_list() -> None:
     with pytest.raises(InvalidGraphError, match="Got a single str"):
         PackedGraphs.from_smiles("CCO")

@@ -166,10 +166,13 @@ def test_the_mode_of_the_network_is_kept(training: bool) -> None:
     assert all(torch.equal(before[name], value) for name, value in model.state_dict().items())
 
 
-def test_explanations_can_be_used_further() -> None:
-    model = random_model(num_colorings=3).eval()
+@pytest.mark.parametrize("left_out", ["", "batch", "edge_weight"])
+def test_explanations_can_be_used_further(left_out: str) -> None:
+    model = random_model(num_colorings=3, num_colors=7, edge_channels=2).eval()
     explainer = explainer_of(model, ("object", "object"), CLASSIFICATION)
-    explanation = explainer(**example_batch())
+    inputs = example_batch(weights=True, edge_channels=2)
+    inputs.pop(left_out, None)
+    explanation = explainer(**inputs)
     part = explanation.get_explanation_subgraph()
     assert part.colors.shape == (part.x.shape[0], 3)
     assert part.validate()
@@ -231,6 +234,8 @@ def test_what_cannot_be_explained() -> None:
         explainer_of(random_model(num_members=2))
     with pytest.raises(InvalidParameterError, match="seed must be an integer"):
         explainer_of(model, seed=-1)
+    with pytest.raises(InvalidParameterError, match=r"task_level .* 'graph'.* Got 'node'\."):
+        explainer_of(model, config={"mode": "regression", "task_level": "node"})
     with pytest.raises(InvalidColoringError, match="num_colors"):
         explainer_of(random_model(num_colors=2))(**example_batch())
 

@@ -1,7 +1,6 @@
 """What the estimators have in common: reading of graphs, training, outputs for new graphs."""
 
 import os
-import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -10,7 +9,6 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
@@ -27,7 +25,7 @@ from clipgnn.graphs.columns import Kind
 from clipgnn.graphs.encoding import AttributeEncoding, ChosenAttributes
 from clipgnn.graphs.packed import PackedGraphs
 from clipgnn.nn.network import Network
-from clipgnn.parameters import Recipe
+from clipgnn.parameters import CLIPParameters, PythonValues, Recipe, Rule
 from clipgnn.training import History, ModelSpec, Split, TrainedModel, train
 from clipgnn.training.models import new_members
 
@@ -39,11 +37,11 @@ Graphs = PackedGraphs | Iterable[Any]
 SEEDS = 2**31
 """Number of seeds that are drawn from `random_state`."""
 
-SPREADS = {"both": None, "networks": 0, "colorings": 1}
-"""Axis over which a spread is taken, by its name."""
-
 STEPS, SMALLEST_BATCH, LARGEST_BATCH = 16, 8, 64
 """Steps of an epoch for which batches are chosen, and the limits of their size."""
+
+AUTO = PythonValues('"auto"', lambda value: isinstance(value, str) and value == "auto", str)
+"""Value of parameters that the training graphs decide."""
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -150,12 +148,16 @@ class GraphEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         diverged = [own.history.diverged for own in trained if own.history.diverged is not None]
         if diverged:
             raise DivergedError(
-                f"The loss must stay finite. {diverged[0].capitalize()} of the training. Use a "
-                "smaller learning_rate, or attributes of a smaller scale."
+                f"The loss must stay finite. The training {diverged[0]}. Use a smaller "
+                "learning_rate, or attributes of a smaller scale."
             )
+        histories = [own.history for own in trained]
+        if self._continues():
+            pairs = zip(self.history_, histories, strict=True)
+            histories = [before.continued(later) for before, later in pairs]
         self.encoding_: AttributeEncoding | None = graphs.encoding
         self.models_: list[Network] = [own.model.cpu() for own in trained]
-        self.history_: list[History] = [own.history for own in trained]
+        self.history_: list[History] = histories
         self.draw_seed_: int = seeds[-1]
         self.target_names_: list[str] | None = None
 
@@ -220,6 +222,11 @@ class GraphEstimator(BaseEstimator, ABC):  # type: ignore[misc]
             parameters["num_colorings"] = graphs.colorings.shape[0]
         return ModelSpec("clip", parameters)
 
+    def _check_parameters(self) -> None:
+        """Check parameters that network and recipe have too; their errors would name these."""
+        for name, rule in _rules().items():
+            rule.check(type(self).__name__, name, getattr(self, name))
+
     def _check_counts(self) -> None:
         for name in ("n_ensemble", "n_draws"):
             value = getattr(self, name)
@@ -263,25 +270,6 @@ class GraphEstimator(BaseEstimator, ABC):  # type: ignore[misc]
             ]
         )
 
-    def _spread(self, outputs: NDArray[np.float64], over: str) -> NDArray[np.float64]:
-        """Standard deviation of outputs `[members * draws, graphs, ...]`; see `predict_spread`."""
-        if over not in SPREADS:
-            raise InvalidParameterError(
-                f"over must be one of {', '.join(map(repr, SPREADS))}. Got {shown(over)}."
-            )
-        of_both = outputs.reshape(len(self.models_), -1, *outputs.shape[1:])
-        members, draws = of_both.shape[:2]
-        if (members if over == "networks" else draws if over == "colorings" else len(outputs)) == 1:
-            warnings.warn(
-                f"The spread over {over} is 0, because there is one prediction. Use n_draws for "
-                "several draws of colorings, or n_ensemble for several networks.",
-                stacklevel=3,
-            )
-        if over == "both":
-            return np.asarray(outputs.std(axis=0))
-        # The variance over one of them, averaged over the other.
-        return np.asarray(np.sqrt(of_both.var(axis=SPREADS[over]).mean(axis=0)))
-
     def _draw_seeds(self) -> list[int]:
         self._check_counts()
         return [(self.draw_seed_ + draw) % SEEDS for draw in range(self.n_draws)]
@@ -298,6 +286,16 @@ def with_targets(graphs: PackedGraphs, y: Tensor) -> PackedGraphs:
             f"y must have a row for each of the {len(graphs)} graphs. Got {len(y)}."
         )
     return replace(graphs, y=y)
+
+
+def _rules() -> dict[str, Rule]:
+    """The rules of parameters that the network and the recipe have too."""
+    rules = {**CLIPParameters.rules(), **Recipe.rules()}
+    plain = ("num_layers", "hidden_channels", "dropout", "epochs", "learning_rate", "halve_every")
+    return {name: rules[name] for name in (*plain, "patience")} | {
+        name: replace(rules[name], python=AUTO)
+        for name in ("num_colorings", "num_colors", "batch_size")
+    }
 
 
 def _random(random_state: Any) -> np.random.RandomState:

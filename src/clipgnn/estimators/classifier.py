@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 from typing_extensions import override
 
-from clipgnn.errors import InvalidParameterError, shown
-from clipgnn.estimators.base import GraphEstimator, Graphs, with_targets
+from clipgnn.errors import InvalidParameterError, shown, suggestion
+from clipgnn.estimators.base import Graphs, with_targets
+from clipgnn.estimators.predictor import GraphPredictor
 from clipgnn.estimators.targets import Targets, as_labels, names_of
 from clipgnn.parameters.rules import POSITIVE
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:  # importing it takes time
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class CLIPClassifier(ClassifierMixin, GraphEstimator):  # type: ignore[misc]
+class CLIPClassifier(ClassifierMixin, GraphPredictor):  # type: ignore[misc]
     """Classification of graphs with CLIP.
 
     Args:
@@ -47,7 +48,8 @@ class CLIPClassifier(ClassifierMixin, GraphEstimator):  # type: ignore[misc]
             None to train for all epochs.
         n_ensemble: number of networks, whose probabilities are averaged.
         n_draws: number of draws of random colorings over which predictions are averaged.
-        node_attributes: attributes of nodes to use; None for all.
+        node_attributes: attributes of nodes to use; None for all, except names of vertices of
+            igraph.
         edge_attributes: attributes of edges to use; None for all. Numbers with the name "weight"
             are factors in sums over neighbors.
         graph_attributes: attributes of graphs to use.
@@ -55,7 +57,8 @@ class CLIPClassifier(ClassifierMixin, GraphEstimator):  # type: ignore[misc]
             are categories.
         device: "cpu", "cuda", or "auto" for a GPU if there is one.
         random_state: seed of weights, batches, colorings and validation graphs.
-        warm_start: whether another call of `fit` continues the training.
+        warm_start: whether another call of `fit` continues the training, for `epochs` further
+            epochs, and its history.
         verbose: whether to show the progress of training.
 
     Attributes:
@@ -83,6 +86,7 @@ class CLIPClassifier(ClassifierMixin, GraphEstimator):  # type: ignore[misc]
             InvalidParameterError: if a parameter has an invalid value, or there is only one class.
             DivergedError: if the loss becomes infinite.
         """
+        self._check_parameters()
         graphs = self._read_training(X)
         classes, numbers = np.unique(as_labels(y), return_inverse=True)
         if len(classes) < 2:
@@ -102,23 +106,12 @@ class CLIPClassifier(ClassifierMixin, GraphEstimator):  # type: ignore[misc]
 
     def predict_proba(self, X: Graphs) -> NDArray[np.float64]:
         """Probabilities of the classes, `[graphs, classes]`: means over networks and draws."""
-        return np.asarray(self._probabilities(X).mean(axis=0))
+        return np.asarray(self._predictions(X).mean(axis=0))
 
     def predict(self, X: Graphs) -> NDArray[Any]:
         """The most probable class of each graph."""
         probabilities = self.predict_proba(X)
         return np.asarray(self.classes_[probabilities.argmax(axis=1)])
-
-    def predict_spread(self, X: Graphs, over: str = "both") -> NDArray[np.float64]:
-        """Standard deviation of the probabilities, `[graphs, classes]`.
-
-        Args:
-            X: the graphs.
-            over: "colorings" for the part that comes from draws of colorings, in each network,
-                "networks" for the differences between networks, or "both" for all predictions. It
-                is 0, with a warning, if there is only one of them.
-        """
-        return self._spread(self._probabilities(X), over)
 
     def explain(self, X: Graphs) -> "list[Explanation]":
         """Explain which nodes and edges the predicted class of each graph depends on.
@@ -131,7 +124,7 @@ class CLIPClassifier(ClassifierMixin, GraphEstimator):  # type: ignore[misc]
         from clipgnn.estimators.explanation import explanations
 
         graphs = self._read(X)
-        chosen = self._probabilities(graphs).mean(axis=0).argmax(axis=1).tolist()
+        chosen = self._predictions(graphs).mean(axis=0).argmax(axis=1).tolist()
         return explanations(self.models_, graphs, self._draw_seeds(), chosen)
 
     @override
@@ -142,16 +135,19 @@ class CLIPClassifier(ClassifierMixin, GraphEstimator):  # type: ignore[misc]
     def _restore(self, learned: Mapping[str, Any]) -> None:
         self.classes_ = np.array(learned["classes"], dtype=learned["dtype"])
 
-    def _probabilities(self, X: Graphs) -> NDArray[np.float64]:
+    @override
+    def _predictions(self, X: Graphs) -> NDArray[np.float64]:
         return np.asarray(self._outputs(X).double().softmax(-1).numpy())
 
     def _class_weights(self, classes: NDArray[Any]) -> str | tuple[float, ...] | None:
-        if self.class_weight is None or isinstance(self.class_weight, str):
-            return self.class_weight
+        if self.class_weight is None:
+            return None
+        if isinstance(self.class_weight, str) and self.class_weight == "balanced":
+            return "balanced"
         if not isinstance(self.class_weight, Mapping):
             raise InvalidParameterError(
                 'class_weight must be a dictionary by class, "balanced" or None. Got '
-                f"{shown(self.class_weight)}."
+                f"{shown(self.class_weight)}.{suggestion(self.class_weight, ['balanced'])}"
             )
         for own, weight in self.class_weight.items():
             if own not in classes.tolist():

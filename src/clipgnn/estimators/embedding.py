@@ -52,6 +52,7 @@ class CLIPEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, GraphEsti
             InvalidParameterError: if a parameter has an invalid value.
             DivergedError: if the loss becomes infinite.
         """
+        self._check_parameters()
         if y is None:
             graphs = read_training(X, self._chosen())
             self._draw(replace(graphs, y=torch.zeros(len(graphs), dtype=torch.int64)))

@@ -18,6 +18,7 @@ def explanations(
     graphs: PackedGraphs,
     seeds: Sequence[int],
     classes: Sequence[int] | None = None,
+    channel: int | None = None,
 ) -> list[Explanation]:
     """Explain the predictions for graphs, as means over networks and draws of colorings.
 
@@ -26,6 +27,7 @@ def explanations(
         graphs: the graphs.
         seeds: a seed for each draw of colorings.
         classes: the class of each graph to explain; None for regression.
+        channel: number of the target to explain in regression; None for the sum of all.
     """
     config = {
         "mode": "regression" if classes is None else "multiclass_classification",
@@ -35,7 +37,7 @@ def explanations(
     explainers = [
         Explainer(
             model,
-            Occlusion(),
+            Occlusion(channel),
             explanation_type="phenomenon",
             model_config=config,
             node_mask_type="object",

@@ -66,7 +66,9 @@ class TrainingProgress:
         self._bars.update(self._task, description=text, completed=sum(self._done.values()))
         if self._console.is_terminal:
             return
-        self._unprinted = f"epoch {epoch.number} of {self._epochs}: {text}"
+        one = self._members > 1 and len(epoch.members) == 1
+        network = f"network {first + epoch.members[0] + 1} of {self._members}, " if one else ""
+        self._unprinted = f"{network}epoch {epoch.number} of {self._epochs}: {text}"
         now = time.monotonic()
         if epoch.number == self._epochs or now - self._printed >= LINE_SECONDS:
             self._console.print(self._unprinted, soft_wrap=True)

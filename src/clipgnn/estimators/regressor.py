@@ -9,17 +9,23 @@ import torch
 from numpy.typing import NDArray
 from sklearn.base import RegressorMixin
 from sklearn.metrics import r2_score
+from sklearn.utils import check_consistent_length
 from typing_extensions import override
 
-from clipgnn.estimators.base import GraphEstimator, Graphs, with_targets
-from clipgnn.estimators.targets import Targets, as_numbers, names_of
+from clipgnn.errors import InvalidParameterError, shown, suggestion
+from clipgnn.estimators.base import Graphs, with_targets
+from clipgnn.estimators.predictor import GraphPredictor
+from clipgnn.estimators.targets import Targets, as_numbers, check_known, names_of
 
 if TYPE_CHECKING:  # importing it takes time
     from torch_geometric.explain import Explanation
 
+LOSSES = ("squared-error", "absolute-error")
+"""Losses of numbers."""
+
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class CLIPRegressor(RegressorMixin, GraphEstimator):  # type: ignore[misc]
+class CLIPRegressor(RegressorMixin, GraphPredictor):  # type: ignore[misc]
     """Regression of one or several targets of graphs with CLIP.
 
     Targets are standardized for the training. NaN stands for a missing target, which the loss
@@ -61,8 +67,11 @@ class CLIPRegressor(RegressorMixin, GraphEstimator):  # type: ignore[misc]
             InvalidParameterError: if a parameter has an invalid value, or a target is not a number.
             DivergedError: if the loss becomes infinite.
         """
+        self._check_parameters()
+        self._check_loss()
         graphs = self._read_training(X)
         targets = as_numbers(y)
+        check_known(targets)
         mean, scale = self._scaling(targets)
         standardized = torch.from_numpy((targets - mean) / scale).to(torch.get_default_dtype())
         recipe = self._recipe(len(graphs), loss=self.loss)
@@ -76,44 +85,75 @@ class CLIPRegressor(RegressorMixin, GraphEstimator):  # type: ignore[misc]
         """Predict targets, `[graphs]` or `[graphs, targets]`: means over networks and draws."""
         return np.asarray(self._predictions(X).mean(axis=0))
 
-    def predict_spread(self, X: Graphs, over: str = "both") -> NDArray[np.float64]:
-        """Standard deviation of the predictions, in the shape of `predict`.
-
-        Args:
-            X: the graphs.
-            over: "colorings" for the part that comes from draws of colorings, in each network,
-                "networks" for the differences between networks, or "both" for all predictions. It
-                is 0, with a warning, if there is only one of them.
-        """
-        return self._spread(self._predictions(X), over)
-
-    def explain(self, X: Graphs) -> "list[Explanation]":
+    def explain(self, X: Graphs, target: int | None = None) -> "list[Explanation]":
         """Explain which nodes and edges the prediction for each graph depends on.
 
         `node_mask`, `[nodes, 1]`, and `edge_mask`, `[edges]`, are what the prediction loses without
-        a node (and its edges), or without an edge, in units of the target; of several targets, the
-        sum of their standardized values. They are means over networks and draws. The result is an
-        `Explanation` of PyTorch Geometric for each graph.
+        a node (and its edges), or without an edge, in units of the target. They are means over
+        networks and draws. The result is an `Explanation` of PyTorch Geometric for each graph.
+
+        Args:
+            X: the graphs.
+            target: number of the target to explain, from 0; None for the only one or, of several,
+                for the sum of their standardized values.
+
+        Raises:
+            InvalidGraphError: if the graphs cannot be read.
+            InvalidParameterError: if there is no such target.
         """
         from clipgnn.estimators.explanation import explanations
 
         graphs = self._read(X)
-        found = explanations(self.models_, graphs, self._draw_seeds())
-        scale = self.target_scale_.item() if self.target_scale_.size == 1 else 1.0
+        scales = np.atleast_1d(self.target_scale_)
+        if target is None:
+            channel = 0 if len(scales) == 1 else None
+        elif isinstance(target, int | np.integer) and 0 <= target < len(scales):
+            channel = int(target)
+        else:
+            raise InvalidParameterError(
+                f"target must be an integer from 0 to {len(scales) - 1}, or None. Got "
+                f"{shown(target)}."
+            )
+        scale = 1.0 if channel is None else float(scales[channel])
+        found = explanations(self.models_, graphs, self._draw_seeds(), channel=channel)
         for own in found:
             own.node_mask, own.edge_mask = own.node_mask * scale, own.edge_mask * scale
         return found
 
     def score(self, X: Graphs, y: Targets, sample_weight: Sequence[float] | None = None) -> float:
-        """Coefficient of determination R², the mean over targets; missing targets are left out."""
+        """Coefficient of determination R², the mean over targets.
+
+        Missing targets are left out, as are those that are missing for all of these graphs.
+
+        Raises:
+            InvalidParameterError: if y does not have the targets of the training, or none is known.
+        """
         targets, predicted = as_numbers(y), self.predict(X)
-        columns = zip(np.atleast_2d(targets.T), np.atleast_2d(predicted.T), strict=True)
-        weights = np.ones(len(targets)) if sample_weight is None else np.asarray(sample_weight)
-        scores = []
-        for known, found in columns:
-            present = ~np.isnan(known)
-            scores.append(r2_score(known[present], found[present], sample_weight=weights[present]))
+        check_consistent_length(targets, predicted, sample_weight)
+        # [graphs] as [graphs, 1]
+        known, found = (own.reshape(len(predicted), -1) for own in (targets, predicted))
+        if known.shape != found.shape:
+            raise InvalidParameterError(
+                f"y must have {found.shape[1]} targets for each graph, as in training. Got "
+                f"{known.shape[1]}."
+            )
+        weights = np.ones(len(known)) if sample_weight is None else np.asarray(sample_weight)
+        present = ~np.isnan(known)
+        scores = [
+            r2_score(known[rows, column], found[rows, column], sample_weight=weights[rows])
+            for column, rows in enumerate(present.T)
+            if rows.any()
+        ]
+        if not scores:
+            raise InvalidParameterError("y must have a known target. Got only missing values.")
         return float(np.mean(scores))
+
+    def _check_loss(self) -> None:
+        if self.loss not in LOSSES:
+            raise InvalidParameterError(
+                f"loss must be one of {', '.join(map(repr, LOSSES))}. Got {shown(self.loss)}."
+                f"{suggestion(self.loss, LOSSES)}"
+            )
 
     def _scaling(self, targets: NDArray[np.float64]) -> tuple[NDArray[Any], NDArray[Any]]:
         """Mean and scale of the targets; those of the first call if the training continues."""
@@ -131,6 +171,7 @@ class CLIPRegressor(RegressorMixin, GraphEstimator):  # type: ignore[misc]
         self.target_mean_ = np.array(learned["mean"], dtype=np.float64)
         self.target_scale_ = np.array(learned["scale"], dtype=np.float64)
 
+    @override
     def _predictions(self, X: Graphs) -> NDArray[np.float64]:
         outputs = self._outputs(X).double().numpy()
         if self.target_mean_.ndim == 0:

@@ -46,7 +46,7 @@ def as_numbers(y: object) -> NDArray[np.float64]:
     """Return the targets of each graph, `[graphs]` or `[graphs, targets]`.
 
     Raises:
-        InvalidParameterError: if they are not numbers, or a target is missing for every graph.
+        InvalidParameterError: if they are not numbers.
     """
     requirement = (
         "y must be finite numbers, [graphs] or [graphs, targets], NaN where one is missing"
@@ -65,8 +65,6 @@ def as_numbers(y: object) -> NDArray[np.float64]:
     if np.abs(numbers[~np.isnan(numbers)]).max(initial=0.0) > np.finfo(np.float32).max:
         largest = numbers.flat[np.nanargmax(np.abs(numbers))]
         raise InvalidParameterError(f"{requirement}, at most 3.4e+38. Got {largest}.")
-    if np.isnan(numbers).all(axis=0).any():
-        raise InvalidParameterError("Every target must be known for some graph. Got one without.")
     return numbers
 
 
@@ -82,6 +80,20 @@ def names_of(y: object) -> list[str] | None:
         return [str(name) for name in columns]
     name = getattr(y, "name", None)
     return [name] if isinstance(name, str) else None
+
+
+def check_known(numbers: NDArray[np.float64]) -> None:
+    """Check that every target is known for some graph.
+
+    Raises:
+        InvalidParameterError: if one is missing for every graph.
+    """
+    missing = np.flatnonzero(np.isnan(numbers).all(axis=0))
+    if missing.size:
+        which = f" in column {missing[0]}" if numbers.ndim == 2 else ""
+        raise InvalidParameterError(
+            f"Every target must be known for some graph. Got only missing values{which}."
+        )
 
 
 def are_numbers(y: object) -> bool:

@@ -42,9 +42,10 @@ class Categories:
         """Number of the value of each row; -1 for values that are not known.
 
         Raises:
-            InvalidGraphError: if there is no such attribute.
+            InvalidGraphError: if there is no such attribute, unless the encoding knows rows without
+                it.
         """
-        column = _column(columns, part, self.name)
+        column = _column(columns, part, self.name, optional=None in self.values)
         numbers = {_key(value): number for number, value in enumerate(self.values)}
         return np.array([numbers.get(_key(_plain(value)), -1) for value in column], dtype=np.int64)
 
@@ -215,12 +216,14 @@ def are_numbers(column: Column) -> bool:
     return all(type(_plain(value)) in (int, float) for value in column)
 
 
-def _column(columns: GraphColumns, part: Part, name: str) -> Column:
+def _column(columns: GraphColumns, part: Part, name: str, *, optional: bool = False) -> Column:
     present = columns.of(part)
     if columns.count(part) == 0:
         return np.empty(0)
     if part == "edges" and name in columns.constants:
         return np.full(columns.count(part), columns.constants[name])
+    if name not in present and optional:
+        return [None] * columns.count(part)
     if name not in present:
         raise InvalidGraphError(
             f"The {part} must have the attribute {name!r}. Got "

@@ -41,6 +41,8 @@ class GraphColumns:
         kinds: "category" or "number" by attribute, where the format decides it.
         constants: attributes of edges that have one value, which are used only by an encoding that
             has them, such as the weights of a matrix of zeros and ones.
+        identifiers: attributes of nodes that name them, which are used only if they are chosen:
+            a network must not depend on the names of nodes.
     """
 
     num_nodes: NDArray[np.int64]
@@ -51,6 +53,7 @@ class GraphColumns:
     graphs: Mapping[str, Column]
     kinds: Mapping[str, Kind] = field(default_factory=dict)
     constants: Mapping[str, float] = field(default_factory=dict)
+    identifiers: frozenset[str] = frozenset()
 
     def __len__(self) -> int:
         return len(self.num_nodes)

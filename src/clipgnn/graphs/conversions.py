@@ -91,7 +91,8 @@ class GraphConversions(ABC):
     ) -> _G:
         """Convert graphs of igraph, with the attributes of their vertices and edges.
 
-        Options and errors are those of `from_columns`.
+        Names of vertices, the attributes "name", "id" and "_nx_name", are used only if they are
+        among the `node_attributes`. Options and errors are those of `from_columns`.
         """
         from clipgnn.graphs.formats import igraph_graphs
 

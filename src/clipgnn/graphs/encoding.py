@@ -64,7 +64,7 @@ class AttributeEncoding:
 
         Args:
             columns: the graphs.
-            node_attributes: attributes of nodes to use; None for all.
+            node_attributes: attributes of nodes to use; None for all that are not identifiers.
             edge_attributes: attributes of edges to use; None for all. Numbers with the name
                 "weight" are factors in sums over neighbors, and not attributes.
             graph_attributes: attributes of graphs to use.
@@ -75,6 +75,8 @@ class AttributeEncoding:
             InvalidParameterError: if there is no such attribute.
         """
         given = _as_kinds(kinds)
+        if node_attributes is None:
+            node_attributes = [own for own in columns.nodes if own not in columns.identifiers]
         nodes = _chosen(columns.nodes, node_attributes, "node_attributes")
         edges = _chosen(columns.edges, edge_attributes, "edge_attributes")
         graphs = _chosen(columns.graphs, graph_attributes, "graph_attributes")

@@ -81,6 +81,12 @@ class Explainer(explain.Explainer):  # type: ignore[misc]
             )
         self.seed = check_seed(seed)
         super().__init__(MaskedNetwork(model), algorithm, *args, **kwargs)
+        level = self.model_config.task_level
+        if level != explain.config.ModelTaskLevel.graph:
+            raise InvalidParameterError(
+                "task_level of model_config must be 'graph', because the outputs of the network "
+                f"are those of graphs. Got {level.value!r}."
+            )
         if self.edge_mask_type is not None and not model.reads_edge_weights:
             raise InvalidParameterError(
                 f"edge_mask_type must be None, because {type(model).__name__} does not support "
@@ -106,7 +112,10 @@ class Explainer(explain.Explainer):  # type: ignore[misc]
             **inputs: further arguments of `MaskedNetwork.forward`.
         """
         x, inputs = self._colored(x, edge_index, inputs)
-        return super().__call__(x, edge_index, target=target, index=index, **inputs)
+        explanation = super().__call__(x, edge_index, target=target, index=index, **inputs)
+        # PyG's metrics read these inputs from the explanation, which has none that are None.
+        explanation._model_args = [name for name in explanation._model_args if name in explanation]
+        return explanation
 
     def get_prediction(
         self, x: Tensor, edge_index: Tensor, batch: Tensor | None = None, **inputs: Any

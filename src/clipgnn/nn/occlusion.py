@@ -21,10 +21,13 @@ class Occlusion(ExplainerAlgorithm):  # type: ignore[misc]
     the output for the graph without one node (and its edges), or without one edge (in both
     directions, if the graph is undirected): positive where it supports the prediction, negative
     where it contradicts it. The output is the probability of the explained class, or the predicted
-    value (the sum of several).
+    value.
 
     Nothing is optimized, and the network only sees whole graphs. Other nodes keep their colors. The
     cost is that of one prediction for each node and each edge.
+
+    Args:
+        channel: number of the output to explain in regression; None for the sum of all.
 
     Example:
         >>> from clipgnn import CLIP, Explainer
@@ -41,6 +44,10 @@ class Occlusion(ExplainerAlgorithm):  # type: ignore[misc]
         >>> explanation.node_mask.shape, explanation.edge_mask.shape
         (torch.Size([3, 1]), torch.Size([4]))
     """
+
+    def __init__(self, channel: int | None = None) -> None:
+        super().__init__()
+        self.channel = channel
 
     @torch.no_grad()
     def forward(
@@ -85,7 +92,8 @@ class Occlusion(ExplainerAlgorithm):  # type: ignore[misc]
         """Score of each graph, `[graphs]`: a probability, or a value."""
         mode, kind = self.model_config.mode, self.model_config.return_type.value
         if mode == ModelMode.regression:
-            return outputs.flatten(1).sum(1)
+            values = outputs.flatten(1)
+            return values.sum(1) if self.channel is None else values[:, self.channel]
         if mode == ModelMode.binary_classification:
             second = (outputs.sigmoid() if kind == "raw" else outputs).flatten()
             return second if bool(target.flatten()[0]) else 1 - second

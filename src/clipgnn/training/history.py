@@ -62,6 +62,31 @@ class History:
         """None, or the epoch and learning rate at which a loss or score was no longer finite."""
         return self.curves.diverged
 
+    def continued(self, later: "History") -> "History":
+        """Return the history of this training and of a later one of the same model.
+
+        Scores that only one of them has, or that have different metrics, are left out. The best
+        epoch is that of the later training, whose weights the model has.
+        """
+        comparable = self.metric == later.metric
+        scores = {
+            name: np.concatenate([getattr(own.curves, name) for own in (self, later)])
+            if comparable and len(getattr(self, name)) and len(getattr(later, name))
+            else ()
+            for name in CURVES[1:]
+        }
+        return History(
+            Curves(
+                [*self.train_loss, *later.train_loss],
+                **scores,
+                metric=later.metric,
+                diverged=later.diverged,
+            ),
+            None if later.best_epoch is None else self.curves.epochs + later.best_epoch,
+            self.seconds + later.seconds,
+            self.compile_seconds + later.compile_seconds,
+        )
+
     def as_json(self) -> dict[str, Any]:
         """Return values of JSON, from which `from_json` restores the history."""
         return {

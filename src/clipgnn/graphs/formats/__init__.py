@@ -5,7 +5,7 @@ from importlib import import_module
 
 from clipgnn.errors import InvalidGraphError
 from clipgnn.graphs.columns import GraphColumns
-from clipgnn.graphs.formats.listing import as_list, package_of
+from clipgnn.graphs.formats.listing import advice, as_list, package_of
 
 FORMATS = {
     "networkx": "networkx_graphs",
@@ -29,6 +29,7 @@ def read(graphs: Iterable[object]) -> GraphColumns:
     if package is None:
         raise InvalidGraphError(
             f"graphs must be a list of {what}. Got {type(listed[0]).__name__} as graph 0."
+            f"{advice(listed[0])}"
         )
     columns: GraphColumns = import_module(f"{__name__}.{FORMATS[package]}").read(listed)
     return columns

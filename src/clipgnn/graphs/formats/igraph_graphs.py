@@ -1,6 +1,7 @@
 """Graphs of igraph."""
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import Any
 
 from clipgnn.errors import MissingDependencyError
@@ -8,9 +9,14 @@ from clipgnn.graphs.columns import WEIGHT, ColumnBuilder, GraphColumns
 from clipgnn.graphs.formats.listing import listed
 from clipgnn.graphs.formats.records import GraphRecord
 
+IDENTIFIERS = frozenset(["name", "id", "_nx_name"])
+"""Attributes in which igraph stores names of vertices: its own, of files, and of networkx."""
+
 
 def read(graphs: Iterable[Any]) -> GraphColumns:
     """Read vertices, edges, and attributes of vertices, edges and graphs.
+
+    Names of vertices are used only if they are chosen as attributes, like nodes of networkx.
 
     Raises:
         InvalidGraphError: if they are not graphs of igraph.
@@ -25,7 +31,7 @@ def read(graphs: Iterable[Any]) -> GraphColumns:
             {name: graph[name] for name in graph.attributes()},
             directed=graph.is_directed(),
         )
-    return builder.columns()
+    return replace(builder.columns(), identifiers=IDENTIFIERS)
 
 
 def write(graphs: Iterable[GraphRecord]) -> Iterator[Any]:

@@ -12,6 +12,9 @@ from clipgnn.graphs.formats.records import GraphRecord
 CONFIGURATION = "configuration"
 """Attribute of atoms and bonds: their label of Cahn, Ingold and Prelog, or None."""
 
+MAX_NAMED = 10
+"""Largest number of invalid molecules that a message names."""
+
 DONORS = frozenset(["H", "C", "N", "O", "F", "Si", "P", "S", "Cl", "As", "Se", "Br", "Te", "I"])
 """Elements at which a dative bond begins. Graphs do not keep its direction."""
 
@@ -27,16 +30,19 @@ def read(molecules: Iterable[Any]) -> GraphColumns:
     "configuration".
 
     Raises:
-        InvalidGraphError: if they are not molecules. The message names the first that is not.
+        InvalidGraphError: if they are not molecules. The message names those that are not.
         MissingDependencyError: if RDKit is not installed.
     """
     chem = _chem()
     builder = ColumnBuilder()
-    for number, given in enumerate(listed(molecules, (str, chem.Mol), "SMILES or RDKit molecules")):
+    errors: dict[int, InvalidGraphError] = {}
+    given = listed(molecules, (str, chem.Mol), "SMILES or RDKit molecules")
+    for number, own in enumerate(given):
         try:
-            molecule = as_molecule(given)
+            molecule = as_molecule(own)
         except InvalidGraphError as error:
-            raise InvalidGraphError(f"Graph {number}: {error}") from error
+            errors[number] = error
+            continue
         builder.add_graph(
             map(_atom_attributes, molecule.GetAtoms()),
             (
@@ -46,7 +52,19 @@ def read(molecules: Iterable[Any]) -> GraphColumns:
             {},
             directed=False,
         )
+    if errors:
+        raise _invalid(errors, len(given)) from next(iter(errors.values()))
     return builder.columns()
+
+
+def _invalid(errors: Mapping[int, InvalidGraphError], count: int) -> InvalidGraphError:
+    """One error for all molecules that are not valid, by their numbers."""
+    numbers = list(errors)
+    message = f"Graph {numbers[0]}: {errors[numbers[0]]}"
+    if len(numbers) > 1:
+        named = ", ".join(map(str, numbers[:MAX_NAMED])) + (", …" if numbers[MAX_NAMED:] else "")
+        message += f" {len(numbers)} of {count} molecules are not valid: graphs {named}."
+    return InvalidGraphError(f"{message} Correct or remove invalid molecules.")
 
 
 def as_molecule(given: Any) -> Any:
