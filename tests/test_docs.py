@@ -2,6 +2,7 @@
 
 import ast
 import re
+import shlex
 from importlib import import_module
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from clipgnn.commands.app import app
 ROOT = Path(__file__).parents[1]
 PAGES = [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("results/*.md")]
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
-BLOCK = re.compile(r"^```(python|toml)\n(.*?)^```", re.M | re.S)
+BLOCK = re.compile(r"^```(python|toml|bash)\n(.*?)^```", re.M | re.S)
 
 every_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 
@@ -87,8 +88,27 @@ def write_tu(folder: Path, graphs: list[Data]) -> None:
         (folder / f"MUTAG_{name}.txt").write_text("".join(f"{line}\n" for line in lines))
 
 
+def run_command(arguments: list[str]) -> None:
+    """Run a command of clipgnn, which must succeed."""
+    result = CliRunner().invoke(app, arguments)
+    assert result.exit_code == 0, result.output
+
+
+PAGES_WITH_COMMANDS = {"docs/tutorial.md"}
+"""Pages whose commands run, and not only their Python."""
+
+
 @pytest.mark.parametrize(
-    "page", ["README.md", "docs/training.md", "docs/estimators.md", "docs/pyg.md"]
+    "page",
+    [
+        "README.md",
+        "docs/data.md",
+        "docs/estimators.md",
+        "docs/networks.md",
+        "docs/pyg.md",
+        "docs/training.md",
+        "docs/tutorial.md",
+    ],
 )
 def test_code_runs(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Blocks run in the order of the page, and experiments before the code that reads them."""
@@ -101,7 +121,10 @@ def test_code_runs(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
             file = code.splitlines()[0].removeprefix("# ")
             Path(file).write_text(code)
             command = ["experiment", "run", file, "--executor", "in-process", "--device", "cpu"]
-            result = CliRunner().invoke(app, command)
-            assert result.exit_code == 0, result.output
+            run_command(command)
+        elif language == "bash":
+            if page in PAGES_WITH_COMMANDS:
+                for line in re.findall(r"^clipgnn (.*)$", code, re.M):
+                    run_command(shlex.split(line, comments=True))
         else:
             exec(compile(code, page, "exec"), names)

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from numbers import Number
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,16 @@ from torch import Tensor
 
 from clipgnn.errors import InvalidParameterError, shown
 
-Targets = Sequence[Any] | NDArray[Any] | Tensor
+
+@runtime_checkable
+class ConvertibleToArray(Protocol):
+    """A column or a table of pandas, for example."""
+
+    def __array__(self) -> NDArray[Any]:
+        """Return the values as an array."""
+
+
+Targets = Sequence[Any] | NDArray[Any] | Tensor | ConvertibleToArray
 """A class or a number for each graph, or several numbers."""
 
 
