@@ -9,6 +9,7 @@ from clipgnn.commands import experiment
 from clipgnn.commands.bench import bench
 from clipgnn.commands.data import data
 from clipgnn.commands.demo import demo
+from clipgnn.commands.report import report
 
 app = typer.Typer(
     help="CLIP: graph neural networks that distinguish graphs by coloring their nodes.",
@@ -19,6 +20,7 @@ app = typer.Typer(
 app.command()(demo)
 app.command()(data)
 app.add_typer(experiment.app, name="experiment")
+app.command()(report)
 app.command()(bench)
 
 

@@ -1,14 +1,17 @@
 """Colors and files of figures: readable with color blindness, the same bytes in every run."""
 
 import os
+import warnings
 from io import BytesIO
 from pathlib import Path
+from typing import Literal
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator
 
-from clipgnn.errors import InvalidParameterError
+from clipgnn.errors import InvalidParameterError, one_line
 from clipgnn.writing import write_file
 
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#F0E442")
@@ -16,6 +19,9 @@ PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#F
 
 GRAY = "#555555"
 """Color of edges, notes and reference values."""
+
+GRID = "#DDDDDD"
+"""Color of the grid."""
 
 ENDINGS = (".png", ".svg")
 """Formats in which every figure is written."""
@@ -63,18 +69,56 @@ def add_note(figure: Figure, text: str) -> None:
     figure.supxlabel(text, x=0.01, ha="left", fontsize=_NOTE_SIZE, color=GRAY)
 
 
+def plain(text: str) -> str:
+    """Return a name as the text of a figure: one line, and in the legend whatever it begins with.
+
+    A dollar would begin a formula, and legends omit labels that begin with an underscore.
+    """
+    line = one_line(text).replace("$", r"\$")
+    return f" {line}" if line.startswith("_") else line
+
+
+def label_decades(axes: Axes, direction: Literal["x", "y"]) -> None:
+    """Label a logarithmic axis with plain numbers; also inside a decade, if there is only one."""
+    axis = axes.xaxis if direction == "x" else axes.yaxis
+    low, high = axes.get_xlim() if direction == "x" else axes.get_ylim()
+    several = high > 10 * low
+    axis.set_major_locator(LogLocator(subs=(1, 2, 5)) if several else MaxNLocator(5))
+    axis.set_major_formatter("{x:g}")
+    axis.set_minor_locator(NullLocator())
+
+
 def lighten(axes: Axes) -> None:
     """Remove the frame above and to the right of the data, and add a horizontal grid."""
     axes.spines[["top", "right"]].set_visible(False)
-    axes.grid(axis="y", color="#DDDDDD", linewidth=0.6)
+    axes.grid(axis="y", color=GRID, linewidth=0.6)
     axes.set_axisbelow(True)
 
 
-def save_figure(figure: Figure, stem: str | os.PathLike[str]) -> list[Path]:
-    """Write a figure as PNG and SVG, without dates and with repeatable names of elements.
+def figure_bytes(figure: Figure, form: str, *, text: str = "path", salt: str = "clipgnn") -> bytes:
+    """Return a figure as PNG or SVG, without dates and with repeatable names of elements.
 
-    With the same version of matplotlib the files are the same in every run. Texts of the SVG are
-    drawn as paths, so that they do not depend on the fonts of the reader.
+    With the same version of matplotlib the bytes are the same in every run.
+
+    Args:
+        figure: the figure.
+        form: "png" or "svg".
+        text: how an SVG has texts: as "path", which does not depend on the fonts of the reader, or
+            "none" for text that can be searched.
+        salt: what the names of elements are hashed with.
+    """
+    content = BytesIO()
+    metadata = dict.fromkeys(("Software",) if form == "png" else ("Date", "Creator"))
+    settings = {"svg.hashsalt": salt, "svg.fonttype": text}
+    with mpl.rc_context(settings), warnings.catch_warnings():
+        # Names can have characters that the font lacks; they are drawn as boxes.
+        warnings.filterwarnings("ignore", message="Glyph ", category=UserWarning)
+        figure.savefig(content, format=form, dpi=_DPI, metadata=metadata)
+    return content.getvalue()
+
+
+def save_figure(figure: Figure, stem: str | os.PathLike[str]) -> list[Path]:
+    """Write a figure as PNG and SVG, with texts as paths; see `figure_bytes`.
 
     Args:
         figure: the figure.
@@ -87,11 +131,8 @@ def save_figure(figure: Figure, stem: str | os.PathLike[str]) -> list[Path]:
         OutputError: if a file cannot be written.
     """
     paths = []
-    for ending, metadata in zip(ENDINGS, ({"Software": None}, {"Date": None}), strict=True):
-        content = BytesIO()
-        with mpl.rc_context({"svg.hashsalt": "clipgnn", "svg.fonttype": "path"}):
-            figure.savefig(content, format=ending[1:], dpi=_DPI, metadata=metadata)
+    for ending in ENDINGS:
         path = Path(f"{os.fspath(stem)}{ending}")
-        write_file(path, content.getvalue())
+        write_file(path, figure_bytes(figure, ending[1:]))
         paths.append(path)
     return paths
