@@ -1,5 +1,6 @@
 """`clipgnn report`: the results of a store as a page, a table or figures."""
 
+import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -17,6 +18,7 @@ from clipgnn.experiments.protocol import check_protocol
 from clipgnn.experiments.reading import find_experiment, read_experiment
 from clipgnn.experiments.store import Store
 from clipgnn.report import FORMATS, make_report
+from clipgnn.report.provenance import elsewhere
 
 
 def report(
@@ -72,6 +74,11 @@ def report(
         named = None if is_store_path(store) else experiment_name(store)
         asked = overrides(_experiment(opened, experiment, named))
         _check_finished(asked, opened)
+        if experiment is None and elsewhere(asked, opened):
+            terminal(stderr=True).print(
+                f"Other runs of {one_line(asked.name)} asked for more than this report has; "
+                f"--experiment {shlex.quote(one_line(asked.name))} reports the whole experiment."
+            )
         if figures is not None:
             check_folder(figures)
         made = make_report(

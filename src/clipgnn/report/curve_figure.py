@@ -55,7 +55,8 @@ def draw_learning_curves(
 def _draw_data_set(
     upper: Axes, lower: Axes, name: str, lines: Sequence[CurveLine], factor: float
 ) -> None:
-    for number, line in enumerate(lines):
+    for place, line in enumerate(lines):
+        number = place if line.row is None else line.row
         _draw(upper, line, number, lambda own: factor * own.test_score)
         _draw(lower, line, number, lambda own: own.train_loss)
         if line.epoch is not None:

@@ -9,8 +9,8 @@ from matplotlib.figure import Figure
 
 from clipgnn.curves import aligned
 from clipgnn.report.curve_figure import SPREAD, draw_learning_curves
-from clipgnn.report.prediction_figures import draw_calibration, draw_confusion
 from clipgnn.report.predicted import PredictedClasses
+from clipgnn.report.prediction_figures import draw_calibration, draw_confusion
 from clipgnn.report.report import Report
 from clipgnn.report.score_figure import draw_scores
 from clipgnn.report.series import CurvePanel, ScorePanel, TimePanel, score_factor, score_label

@@ -3,6 +3,7 @@
 import os
 import warnings
 from io import BytesIO
+from math import log10
 from pathlib import Path
 from typing import Literal
 
@@ -79,11 +80,12 @@ def plain(text: str) -> str:
 
 
 def label_decades(axes: Axes, direction: Literal["x", "y"]) -> None:
-    """Label a logarithmic axis with plain numbers; also inside a decade, if there is only one."""
+    """Label a logarithmic axis with plain numbers: fewer inside a decade, the more there are."""
     axis = axes.xaxis if direction == "x" else axes.yaxis
     low, high = axes.get_xlim() if direction == "x" else axes.get_ylim()
-    several = high > 10 * low
-    axis.set_major_locator(LogLocator(subs=(1, 2, 5)) if several else MaxNLocator(5))
+    decades = log10(high / low)
+    marks = (1, 2, 5) if decades < 2 or direction == "y" else (1, 3) if decades < 3 else (1,)
+    axis.set_major_locator(LogLocator(subs=marks) if decades > 1 else MaxNLocator(5))
     axis.set_major_formatter("{x:g}")
     axis.set_minor_locator(NullLocator())
 

@@ -47,7 +47,10 @@ def _cells(experiment: Experiment, present: Set[str]) -> list[str]:
             empty.setdefault(cell.dataset, []).append(cell.row)
         elif left:
             partly.append(f"{cell.row} on {cell.dataset} ({left} of {counted(len(own), 'trial')})")
-    cells = [f"{_joined(rows)} on {dataset}" for dataset, rows in empty.items()]
+    by_rows: dict[tuple[str, ...], list[str]] = {}
+    for dataset, rows in empty.items():
+        by_rows.setdefault(tuple(rows), []).append(dataset)
+    cells = [f"{_joined(rows)} on {_joined(datasets)}" for rows, datasets in by_rows.items()]
     lists = {"Without any result": cells, "Partly missing": partly}
     return [f"{name}: {'; '.join(own)}." for name, own in lists.items() if own]
 

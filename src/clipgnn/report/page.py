@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from clipgnn.errors import counted
 from clipgnn.report.layout import DIVERGED, choice_text, divergences, number
 from clipgnn.report.page_parts import (
     details,
@@ -30,16 +31,16 @@ _SECTIONS = {
     "curves": (
         "Learning curves",
         "Lines are means over the folds of the chosen configuration, and areas reach from the 10th "
-        "to the 90th percentile of the folds. A circle marks the epoch that the protocol chose for "
-        "all folds.",
+        "to the 90th percentile of the folds. A circle marks the epoch, if the protocol chose one "
+        "for all folds.",
     ),
     "scores": (
-        "Accuracy by number of colorings",
+        "Scores by number of colorings",
         "Each k has its own choice of configuration and epoch. Bars are 95 % t-intervals of the "
         "mean over the folds; they do not include this choice.",
     ),
     "times": (
-        "Accuracy by training time",
+        "Scores by training time",
         "Time is the mean over the folds of the chosen configuration, without compilation, on the "
         "device that the numbers name. Folds that are trained together share the time of their "
         "training. Bars are 95 % t-intervals of the mean over the folds.",
@@ -146,4 +147,4 @@ def _choices(table: Table) -> str:
     chosen = grid(("model", "data set", "chosen"), rows, "Chosen configurations", words=[2])
     if not rows:
         return paragraphs(["No configuration is chosen yet."])
-    return details(f"{len(rows)} choices", chosen, closed=len(rows) > _FEW)
+    return details(counted(len(rows), "choice"), chosen, closed=len(rows) > _FEW)

@@ -60,7 +60,7 @@ def grid(
     body = "".join(
         f'<tr><th scope="row">{text(row[0])}</th>'
         + "".join(
-            f'<td{" class=text" if place in words else ""}>{text(field)}</td>'
+            f"<td{' class=text' if place in words else ''}>{text(field)}</td>"
             for place, field in enumerate(row[1:], start=1)
         )
         + "</tr>\n"

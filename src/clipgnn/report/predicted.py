@@ -77,7 +77,8 @@ def calibration_bins(
     """Group predictions by confidence in bins of equal width; a bin includes its upper limit."""
     confidence = probabilities.max(1)
     correct = probabilities.argmax(1) == targets
-    number = np.clip(np.ceil(confidence * NUM_BINS) - 1, 0, NUM_BINS - 1)
+    limits = np.arange(1, NUM_BINS) / NUM_BINS
+    number = np.searchsorted(limits, confidence)
     return tuple(
         Bin(
             place / NUM_BINS,

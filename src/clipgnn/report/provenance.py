@@ -65,8 +65,8 @@ def provenance(
             f", {_duration(seconds)} of training and {_duration(compiled)} of compilation, "
             + (f"on {days[0]}" if len(days) == 1 else f"from {days[0]} to {days[-1]}")
         )
-    if elsewhere := _elsewhere(experiment, store):
-        lines.append(f"Not in this table: {elsewhere}")
+    if others := elsewhere(experiment, store):
+        lines.append(f"Not in this table: {others}")
     return [*lines, *_environments(store, own, full)]
 
 
@@ -87,8 +87,8 @@ def _commands(experiment: Experiment, store: Store, full: bool) -> str:
     return f"{text}, and {earlier} earlier ones" if earlier else text
 
 
-def _elsewhere(experiment: Experiment, store: Store) -> str:
-    """Name cells of other recorded runs of this experiment that the table does not have."""
+def elsewhere(experiment: Experiment, store: Store) -> str:
+    """Name cells that other recorded runs of an experiment asked for; empty if there are none."""
     own = {(cell.row, cell.dataset) for cell in experiment.cells}
     others: dict[str, dict[str, None]] = {}
     for plan in store.plans():

@@ -91,17 +91,21 @@ def _by_dataset(
     experiment: Experiment, cells: Sequence[MeasuredCell]
 ) -> list[tuple[str, list[MeasuredCell]]]:
     """Return the cells of each data set in the order of the rows; without data sets of no cell."""
-    names = [row.name for row in experiment.rows]
-    ordered = sorted(cells, key=lambda cell: names.index(cell.row))
+    numbers = _row_numbers(experiment)
+    ordered = sorted(cells, key=lambda cell: numbers[cell.row])
     columns = [(name, [c for c in ordered if c.dataset == name]) for name in experiment.datasets]
     return [(name, own) for name, own in columns if own]
+
+
+def _row_numbers(experiment: Experiment) -> dict[str, int]:
+    return {row.name: number for number, row in enumerate(experiment.rows)}
 
 
 def _curves(
     experiment: Experiment, cells: Sequence[MeasuredCell], results: Mapping[str, StoredResult]
 ) -> list[CurvePanel]:
     """Collect curves of models with several epochs; a circle marks an epoch of all folds."""
-    panels = []
+    panels, numbers = [], _row_numbers(experiment)
     for dataset, own in _by_dataset(experiment, cells):
         lines = []
         for cell in own:
@@ -109,7 +113,7 @@ def _curves(
             choice = cell.measurement.choices[0]
             if choice.epoch is not None and max(curves.epochs for curves in folds) > 1:
                 epoch = choice.epoch if choice.fold is None else None
-                lines.append(CurveLine(cell.row, folds, epoch))
+                lines.append(CurveLine(cell.row, folds, epoch, numbers[cell.row]))
         if lines:
             panels.append(CurvePanel(dataset, own[0].metric, tuple(lines)))
     return panels
@@ -121,7 +125,7 @@ def _times(
     results: Mapping[str, StoredResult],
     devices: Mapping[int, str],
 ) -> list[TimePanel]:
-    panels = []
+    panels, numbers = [], _row_numbers(experiment)
     for dataset, own in _by_dataset(experiment, cells):
         points = []
         for cell in own:
@@ -134,6 +138,7 @@ def _times(
                     float(np.mean([result.seconds for result in found])),
                     tuple(factor * value for value in cell.measurement.values.values()),
                     tuple(sorted({devices[result.environment] for result in found})),
+                    numbers[cell.row],
                 )
             )
         panels.append(TimePanel(dataset, own[0].metric, tuple(points)))

@@ -15,11 +15,13 @@ class CurveLine:
         label: description of the model.
         folds: its curves, one for each fold.
         epoch: the epoch that is marked, from 1; None for none.
+        row: number of the model, which determines its color; None for the number of the line.
     """
 
     label: str
     folds: Sequence[Curves]
     epoch: int | None = None
+    row: int | None = None
 
 
 @dataclass(frozen=True)
@@ -63,12 +65,14 @@ class TimePoint:
         seconds: mean duration of the training of a fold, without compilation.
         scores: scores of the folds.
         devices: devices that it was trained on.
+        row: number of the model, which determines its color.
     """
 
     label: str
     seconds: float
     scores: tuple[float, ...]
     devices: tuple[str, ...]
+    row: int
 
 
 @dataclass(frozen=True)

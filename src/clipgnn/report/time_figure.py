@@ -19,15 +19,15 @@ def draw_times(panel: TimePanel, *, level: float = 0.95) -> Figure:
     """
     figure = Figure(figsize=(3.9, 3.8), layout="constrained")
     axes = figure.subplots()
-    for number, point in enumerate(panel.points):
+    for point in panel.points:
         mean = float(np.mean(point.scores))
         low, high = confidence_interval(point.scores, level)
         axes.errorbar(
             point.seconds,
             mean,
             yerr=[[mean - low], [high - mean]],
-            fmt=_MARKERS[number % len(_MARKERS)],
-            color=color_of(number),
+            fmt=_MARKERS[point.row % len(_MARKERS)],
+            color=color_of(point.row),
             capsize=3,
             label=plain(point.label),
         )
