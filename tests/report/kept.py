@@ -1,5 +1,6 @@
 """An experiment whose predictions are kept, for tests of reports."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -30,7 +31,7 @@ def predictions_of(trial: Trial) -> Predictions:
     return Predictions(np.arange(10), last, best if validated else None, targets)
 
 
-def keep(trials: list[Trial]) -> list[TrialResult]:
+def keep(trials: Sequence[Trial]) -> list[TrialResult]:
     return [
         replace(result, predictions=predictions_of(trial) if trial.keep_predictions else None)
         for trial, result in zip(trials, fake(trials), strict=True)

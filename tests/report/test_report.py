@@ -1,10 +1,11 @@
 """The numbers of a report are those of the table, of its store and of the protocol."""
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
-from tests.experiments.fake_training import fake, small_experiment
+from tests.experiments.fake_training import failing, fake, small_experiment
 from tests.report.kept import run_with_predictions
 
 from clipgnn.experiments.evaluation import chosen_curves, evaluate
@@ -41,6 +42,7 @@ def test_figures_have_the_numbers_of_the_table(store):
         for line in panel.lines:
             cell = cells[line.label, panel.dataset]
             [choice] = cell.measurement.choices
+            assert choice.epoch is not None
             assert line.epoch == choice.epoch
             assert list(line.folds) == list(chosen_curves(spec, cell, results).values())
             scores = [own.test_score_at(choice.epoch - 1) for own in line.folds]
@@ -90,12 +92,8 @@ def test_rows_that_differ_in_more_than_k_are_not_joined():
 
 def test_incomplete_numbers_of_colorings_are_named(store):
     spec = small_experiment(models=ONE_ROW, datasets=["csl"])
-    left = [trial for trial in spec.trials() if trial.parameters.get("num_colorings") == 4][0]
-    run_experiment(
-        spec,
-        store,
-        InProcessExecutor(lambda trials: fake([t for t in trials if t != left] or 1 / 0)),
-    )
+    left = next(trial for trial in spec.trials() if trial.parameters.get("num_colorings") == 4)
+    run_experiment(spec, store, InProcessExecutor(partial(failing, bad=left.identity)))
     made = make_report(spec, store, "gin")
     assert [sorted(panel.scores) for panel in made.scores] == [[0, 1]]
     assert made.notes == {

@@ -78,8 +78,15 @@ def _draw_data_set(
         upper.legend(loc="lower right", fontsize=8)
     else:
         handles, labels = upper.get_legend_handles_labels()
-        below = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.2), "ncols": 2}
-        lower.legend(handles, labels, fontsize=8, frameon=False, **below)
+        lower.legend(
+            handles,
+            labels,
+            loc="upper center",
+            bbox_to_anchor=(0.5, -0.2),
+            ncols=2,
+            fontsize=8,
+            frameon=False,
+        )
     for axes in (upper, lower):
         lighten(axes)
 

@@ -111,8 +111,10 @@ def figure_bytes(figure: Figure, form: str, *, text: str = "path", salt: str = "
     """
     content = BytesIO()
     metadata = dict.fromkeys(("Software",) if form == "png" else ("Date", "Creator"))
-    settings = {"svg.hashsalt": salt, "svg.fonttype": text}
-    with mpl.rc_context(settings), warnings.catch_warnings():
+    with (
+        mpl.rc_context({"svg.hashsalt": salt, "svg.fonttype": text}),
+        warnings.catch_warnings(),
+    ):
         # Names can have characters that the font lacks; they are drawn as boxes.
         warnings.filterwarnings("ignore", message="Glyph ", category=UserWarning)
         figure.savefig(content, format=form, dpi=_DPI, metadata=metadata)

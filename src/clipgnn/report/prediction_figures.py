@@ -61,6 +61,8 @@ def draw_calibration(own: PredictedClasses) -> Figure:
         [one.accuracy for one in own.bins],
         "o",
         color=PALETTE[1],
+        clip_on=False,
+        zorder=3,
         label="at their mean confidence",
     )
     lower.bar(

@@ -178,7 +178,7 @@ def device_name(environment: Mapping[str, Any]) -> str:
 
 def _environments(store: Store, own: Sequence[StoredResult], full: bool) -> list[str]:
     """Describe software and machines of results: in one line, or two for each environment."""
-    environments = store.environments()
+    environments: Mapping[int, Mapping[str, Any]] = store.environments()
     counts = Counter(result.environment for result in own)
     if full:
         return [
