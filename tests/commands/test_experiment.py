@@ -64,7 +64,7 @@ def test_run_status_report_resume(call):
 
     status, text, _ = call("report", "small", "--experiment", "small")
     assert status == 0
-    assert "INCOMPLETE: 32 of the 48 trials asked for are missing. Without any result: " in text
+    assert "INCOMPLETE: Missing: 32 of 48 trials asked for. Without any result: " in text
     assert "0-CLIP and 16-CLIP on connectivity." in text
     assert "incomplete: 0 of 16 folds" in text
 

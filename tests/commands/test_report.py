@@ -99,7 +99,7 @@ def test_what_is_missing_of_a_partial_run(call, monkeypatch):
     )
     assert call(*RUN)[0] == 1
     said = (
-        "INCOMPLETE: 1 of the 48 trials asked for are missing, 1 of them failed. Partly missing: "
+        "INCOMPLETE: Missing: 1 of 48 trials asked for, 1 of them failed. Partly missing: "
         "0-CLIP on connectivity (1 of 16 trials)."
     )
     for name in ("markdown", "html"):
@@ -109,17 +109,17 @@ def test_what_is_missing_of_a_partial_run(call, monkeypatch):
 
 def test_full_provenance(call):
     for number in range(4):
-        assert call(*RUN, "--seeds", str(number))[0] == 0
+        assert call(*RUN, "--datasets", "csl", "--seeds", str(number))[0] == 0
     short = call("report", "small", "--format", "markdown")[1]
     full = call("report", "small", "--full", "--format", "markdown")[1]
     assert "--seeds 2`; " in short
     assert "--seeds 1`" not in short
     assert "--seeds 3`, and 2 earlier ones" in short
-    assert "- Trained with: clipgnn 0 (source ?) on cpu (none) (48 trials)" in short
+    assert "- Trained with: clipgnn 0 (source ?) on cpu (none) (16 trials)" in short
     assert "Versions (" not in short
     assert "- Grid: " not in short
     assert all(f"--seeds {number}`" in full for number in range(4))
-    for line in ("Grid: ", "Versions (48 trials): ", "Machine (48 trials): "):
+    for line in ("Grid: ", "Versions (16 trials): ", "Machine (16 trials): "):
         assert f"- {line}" in full
 
 

@@ -100,7 +100,7 @@ def test_incomplete_numbers_of_colorings_are_named(store):
         "scores": ("csl: incomplete and not shown: k = 4.",),
         "predicted": (),
     }
-    assert made.table.missing[0].startswith("1 of the ")
+    assert made.table.missing[0].startswith("Missing: 1 of ")
 
 
 def test_what_is_missing():
@@ -110,11 +110,11 @@ def test_what_is_missing():
     assert missing(spec, trials, set(), set()) == ()
     assert missing(spec, trials - {first.identity}, {first.identity}, set()) == ()
     assert missing(spec, trials - {first.identity, second.identity}, set(), {first.identity}) == (
-        "2 of the 48 trials asked for are missing, 1 of them failed.",
+        "Missing: 2 of 48 trials asked for, 1 of them failed.",
         "Partly missing: 0-CLIP on connectivity (2 of 16 trials).",
     )
     assert missing(spec, set(), set(), set()) == (
-        "48 of the 48 trials asked for are missing.",
+        "Missing: 48 of 48 trials asked for.",
         "Without any result: 0-CLIP and 16-CLIP on connectivity and csl.",
     )
     part = replace(spec, first_folds=2)

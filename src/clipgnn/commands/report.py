@@ -69,9 +69,9 @@ def report(
     overrides = overrides_of(models, datasets, epochs, folds, where, seeds, groups, None)
     if protocol is not None:
         check_protocol(protocol)
-    path = Path(store) if is_store_path(store) else default_store(store)
-    with open_store(path, experiment or experiment_name(store).removesuffix(path.suffix)) as opened:
-        named = None if is_store_path(store) else experiment_name(store)
+    named = None if is_store_path(store) else experiment_name(store)
+    path = Path(store) if named is None else default_store(store)
+    with open_store(path, experiment or named or path.stem, "STORE") as opened:
         asked = overrides(_experiment(opened, experiment, named))
         _check_finished(asked, opened)
         if experiment is None and elsewhere(asked, opened):

@@ -27,8 +27,13 @@ def is_store_path(text: str) -> bool:
     return path.suffix == ENDING or len(path.parts) != 1 or path.is_file()
 
 
-def check_exists(path: Path, name: str) -> None:
+def check_exists(path: Path, name: str, option: str = "--store") -> None:
     """Check that the store of an experiment exists.
+
+    Args:
+        path: path of the store.
+        name: name of the experiment.
+        option: option or argument of the command that is the path of a store.
 
     Raises:
         StoreError: if it does not.
@@ -36,15 +41,15 @@ def check_exists(path: Path, name: str) -> None:
     if not path.exists():
         raise StoreError(
             f"There is no store {path}. Run `clipgnn experiment run {name}` first, or give its "
-            "path with --store."
+            f"path as {option}."
         )
 
 
-def open_store(path: Path, name: str) -> Store:
-    """Open the store of an experiment.
+def open_store(path: Path, name: str, option: str = "--store") -> Store:
+    """Open the store of an experiment; the arguments are those of `check_exists`.
 
     Raises:
         StoreError: if it does not exist, or is damaged or not a store.
     """
-    check_exists(path, name)
+    check_exists(path, name, option)
     return Store(path)

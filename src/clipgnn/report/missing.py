@@ -21,9 +21,9 @@ def missing(
     asked = {trial.identity for trial in experiment.trials()}
     sentences = []
     if absent := asked - present:
-        count = f"{len(absent)} of the {counted(len(asked), 'trial')} asked for are missing"
-        failures = len(absent & failed)
-        sentences.append(f"{count}, {failures} of them failed." if failures else f"{count}.")
+        count = f"{len(absent)} of {counted(len(asked), 'trial')} asked for"
+        failures = f", {number} of them failed" if (number := len(absent & failed)) else ""
+        sentences.append(f"Missing: {count}{failures}.")
         sentences += _cells(experiment, present)
     if experiment.first_folds < experiment.folds:
         sentences.append(

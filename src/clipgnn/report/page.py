@@ -1,6 +1,7 @@
 """The page of a report: one HTML file without scripts, which loads nothing."""
 
 from collections.abc import Sequence
+from importlib.resources import files
 from typing import TYPE_CHECKING
 
 from clipgnn.errors import counted
@@ -14,7 +15,6 @@ from clipgnn.report.page_parts import (
     results_table,
     text,
 )
-from clipgnn.report.page_style import STYLE
 from clipgnn.report.report import Report
 from clipgnn.report.table import Table
 
@@ -88,12 +88,13 @@ def render_html(report: Report) -> str:
         for key, (title, content) in sections.items()
     )
     title = text(report.table.title)
+    style = files("clipgnn.report").joinpath("page.css").read_text(encoding="utf-8")
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         '<meta name="color-scheme" content="light dark">\n'
-        f"<title>{title}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n"
+        f"<title>{title}</title>\n<style>\n{style}</style>\n</head>\n<body>\n"
         f"<header>\n<h1>{title}</h1>\n{paragraphs([report.table.incompleteness], 'alert')}"
         f'</header>\n<nav aria-label="Sections"><ul>{links}</ul></nav>\n'
         f"<main>\n{body}</main>\n</body>\n</html>\n"
