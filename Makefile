@@ -13,7 +13,7 @@ PYTEST_FLAGS ?= --timeout=600 --numprocesses=2 --dist=loadfile --no-loadscope-re
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test suite test-oldest docs figures wheel-test slow fuzz lint lock format bench clean distclean
+.PHONY: help demo test suite test-oldest test-browser docs figures wheel-test slow fuzz lint lock format bench clean distclean
 .DELETE_ON_ERROR:
 
 help:
@@ -21,6 +21,7 @@ help:
 	@echo "make test       lint and the test suite"
 	@echo "make docs       build the site (site/index.html), check its links, run its code"
 	@echo "make figures    draw docs/figures again, from the stores of results/"
+	@echo "make test-browser  the page of clipgnn report, in a headless Chromium"
 	@echo "make slow       the tests that take long"
 	@echo "make fuzz       100,000 random inputs (EXAMPLES=, OUTPUT=counts.md, SEED=)"
 	@echo "make lint       ruff, mypy, import-linter"
@@ -33,9 +34,9 @@ demo: $(READY)
 	$(BIN)/clipgnn demo
 
 # Small products gain nothing from threads, and lose much where cores are shared.
-suite test-oldest docs wheel-test slow: export OMP_NUM_THREADS := $(or $(OMP_NUM_THREADS),1)
+suite test-oldest test-browser docs wheel-test slow: export OMP_NUM_THREADS := $(or $(OMP_NUM_THREADS),1)
 # Otherwise each process would compile the sources of the package and of the tests again.
-suite test-oldest docs wheel-test slow: export PYTHONDONTWRITEBYTECODE :=
+suite test-oldest test-browser docs wheel-test slow: export PYTHONDONTWRITEBYTECODE :=
 
 # At the same time: mypy uses one core only, and tests that start processes wait for them.
 test: $(READY)
@@ -48,6 +49,10 @@ suite: $(READY)
 # The tests with the oldest supported release of every dependency, in an environment of its own.
 test-oldest: $(OLDEST)/.ready
 	$(OLDEST)/bin/python -m pytest $(PYTEST_FLAGS)
+
+# Skipped with a message where no Chromium is installed (Debian: apt install chromium).
+test-browser: $(READY)
+	$(BIN)/python -m pytest -n0 -rs -m browser tests/browser
 
 # Warnings, such as links to pages or headings that do not exist, are errors.
 docs: $(READY)

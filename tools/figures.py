@@ -21,10 +21,11 @@ from clipgnn.experiments.evaluation import chosen_curves
 from clipgnn.experiments.plans import with_stored_data
 from clipgnn.experiments.reading import find_experiment, read_experiment
 from clipgnn.report.coloring_figure import draw_colorings
-from clipgnn.report.curve_figure import CurveLine, draw_learning_curves
+from clipgnn.report.curve_figure import draw_learning_curves
 from clipgnn.report.figures import add_note, save_figure
 from clipgnn.report.published import published
-from clipgnn.report.score_figure import ScorePanel, draw_scores
+from clipgnn.report.score_figure import draw_scores
+from clipgnn.report.series import CurveLine, ScorePanel
 
 FOLDER = Path(__file__).parents[1] / "docs" / "figures"
 STORE = Path(__file__).parents[1] / "results" / "table1-gin.sqlite"

@@ -33,7 +33,8 @@ def call(tmp_path, monkeypatch, capsys):
     Path("experiments/small.toml").write_text(SMALL)
 
     def command(*arguments):
-        monkeypatch.setattr(sys, "argv", ["clipgnn", "experiment", *arguments])
+        group = () if arguments[0] == "report" else ("experiment",)
+        monkeypatch.setattr(sys, "argv", ["clipgnn", *group, *arguments])
         try:
             cli.main()
         except SystemExit as end:
@@ -63,7 +64,8 @@ def test_run_status_report_resume(call):
 
     status, text, _ = call("report", "small", "--experiment", "small")
     assert status == 0
-    assert "INCOMPLETE" in text
+    assert "INCOMPLETE: Missing: 32 of 48 trials asked for. Without any result: " in text
+    assert "0-CLIP and 16-CLIP on connectivity." in text
     assert "incomplete: 0 of 16 folds" in text
 
     status, text, _ = call("resume", "small", "--executor", "in-process")
@@ -80,13 +82,14 @@ def test_run_status_report_resume(call):
         (".md", "markdown", "# A small table"),
         (".csv", "csv", "model,dataset,"),
         (".tex", "latex", "% Com"),
+        (".html", "html", "<!DOCTYPE html>"),
     ],
 )
 def test_formats(call, ending, name, begin):
     status, text, _ = call(*RUN, "--format", name)
     assert status == 0
     assert text.startswith(begin)
-    status, printed, _ = call("report", "small", "--output", f"table{ending}")
+    status, printed, _ = call("report", "small", "-o", f"table{ending}")
     assert (status, printed) == (0, "")
     assert Path(f"table{ending}").read_text() == text
     assert call("report", "small", "--format", "terminal", "--output", "table.txt")[0] == 0
@@ -110,6 +113,7 @@ def test_parts(call):
     assert "Trials: 8 of 8" in text
     status, text, _ = call(*RUN, "--epochs", "2", "--folds", "2", "--datasets", "connectivity")
     assert "incomplete: 8 of 16 folds" in text
+    assert "INCOMPLETE: The first 2 of 4 folds were asked for." in text
 
 
 def test_replaced_data_are_measured_again(call, monkeypatch):
@@ -171,7 +175,8 @@ def test_a_report_of_the_whole_finds_the_data_of_its_parts(call, monkeypatch):
     other = ("other", *RUN[2:], "--store", "runs/small.sqlite")
     assert call("run", *other)[0] == 0
     assert "Trials: 48 of 48 finished" in call("report", "small", "--experiment", "small")[1]
-    assert "Data: connectivity new con" in call("report", "other", *other[-2:])[1]
+    text = call("report", "runs/small.sqlite", "--experiment", "other")[1]
+    assert "Data: connectivity new con" in text
 
 
 def test_missing_data_are_reported_once_before_any_trial(call, monkeypatch):
@@ -187,7 +192,8 @@ def test_missing_data_are_reported_once_before_any_trial(call, monkeypatch):
 
 def test_one_is_singular(call):
     only = ("--models", "0-CLIP", "--where", "num_layers=2", "--datasets", "csl", "--folds", "1")
-    text = call(*RUN, *only, "--format", "markdown")[1]
+    call(*RUN, *only)
+    text = call("report", "small", "--full", "--format", "markdown")[1]
     assert "Tried: 0-CLIP 1 configuration × 5 epochs" in text
     assert "Versions (1 trial): " in text
     assert "Machine (1 trial): " in text
@@ -274,7 +280,7 @@ def test_a_trial_that_diverges(call, monkeypatch):
         ((*RUN, "--where", "num_layers"), "--where must have the form num_layers=3,5"),
         ((*RUN, "--where", "num_layers=7"), "--where num_layers must be one of 1, 2. Got 7"),
         ((*RUN, "--protocol", "fare"), "--protocol must be one of gin, fair, last. Got 'fare'"),
-        ((*RUN, "--output", "table.doc"), "--output must end in .txt, .md, .csv, .tex"),
+        ((*RUN, "--output", "table.doc"), "--output must end in .txt, .md, .csv, .tex, .html"),
         ((*RUN, "--output", "nowhere/table.md"), "Create its folder first"),
         (("run", "small", "--device", "cude"), "--device must be auto, cpu, cuda or cuda:NUMBER"),
         (("run", "small", "--device", "cuda:99"), "--device must be a device of this machine"),
@@ -288,7 +294,6 @@ def test_a_trial_that_diverges(call, monkeypatch):
         ((*RUN, "--heartbeat-timeout", "5"), "--heartbeat-timeout must not be set for the exec"),
         ((*RUN, "--format", "latx"), "--format must be one of terminal, markdown, csv, latex"),
         (("status", "small"), "no store runs/small.sqlite. Run `clipgnn experiment run small`"),
-        (("report", "small", "--store", "x.sqlite"), "There is no store x.sqlite"),
         (("resume", "small"), "There is no store"),
     ],
 )
@@ -313,7 +318,6 @@ def test_a_spec_with_a_typo(call):
     ("command", "small", "other"),
     [
         ("status", "small in both.sqlite", "other.v2 in both.sqlite"),
-        ("report", "A small table", "Another table"),
         ("resume", "A small table", "Another table"),
     ],
 )
@@ -359,7 +363,7 @@ def test_repair(call):
     assert call("repair", "small")[1] == f"No damaged entries in {store}; indexes rebuilt.\n"
     store.rename("my store.sqlite")
     change("my store.sqlite", "DELETE FROM environments")
-    errors = call("report", "small", "--store", "my store.sqlite")[2]
+    errors = call("report", "my store.sqlite")[2]
     assert "`clipgnn experiment repair 'my store' --store 'my store.sqlite'`" in errors
     _, output, _ = call("repair", "small", "--store", "my store.sqlite")
     *lines, last = output.splitlines()

@@ -134,7 +134,7 @@ def test_files_that_are_missing_or_damaged_are_named(store):
     path = predictions_path(store.path, trial.identity)
     path.parent.mkdir()
     path.write_bytes(b"torn")
-    with pytest.raises(StoreError, match=r"is damaged\. Delete it and run the experiment again"):
+    with pytest.raises(StoreError, match=r"If it is damaged, delete it and run the experiment"):
         load_predictions(store.path, trial)
 
 

@@ -61,6 +61,7 @@ def test_kept_models_predict_the_recorded_scores(experiment: Experiment, tmp_pat
         probabilities = model.predict(graphs).softmax(1)[test]
         np.testing.assert_allclose(probabilities.numpy(), predictions.last, rtol=1e-4, atol=1e-6)
         targets = graphs.targets[test].numpy()
+        np.testing.assert_array_equal(predictions.targets, targets)
         assert np.mean(predictions.last.argmax(1) == targets) == pytest.approx(
             curves.test_score[-1]
         )

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from clipgnn.errors import InvalidParameterError
-from clipgnn.experiments.predictions import Predictions
+from clipgnn.experiments.predictions import VERSION, Predictions
 
 PREDICTIONS = Predictions(np.array([3, 1]), np.array([[0.25, 0.75], [1.0, 0.0]]))
 
@@ -34,6 +34,29 @@ def test_pickled_predictions_are_refused(tmp_path):
         Predictions.from_bytes(path.read_bytes())
 
 
+@pytest.mark.parametrize("targets", [np.array([1, 0]), np.array([[0.5], [2.0]])])
+def test_targets_are_kept(targets):
+    back = Predictions.from_bytes(replace(PREDICTIONS, targets=targets).to_bytes())
+    assert back.targets is not None
+    assert back.targets.dtype == targets.dtype
+    np.testing.assert_array_equal(back.targets, targets)
+
+
+def test_files_of_version_1_are_read(tmp_path):
+    np.savez(tmp_path / "a.npz", graphs=PREDICTIONS.graphs, last=PREDICTIONS.last)
+    back = Predictions.from_bytes((tmp_path / "a.npz").read_bytes())
+    assert back.targets is None
+    np.testing.assert_array_equal(back.last, PREDICTIONS.last)
+
+
+def test_files_of_a_newer_version_are_refused(tmp_path):
+    np.savez(tmp_path / "a.npz", graphs=PREDICTIONS.graphs, other=0, version=VERSION + 1)
+    with pytest.raises(InvalidParameterError, match=r"Got version 3\. Use a newer version"):
+        Predictions.from_bytes((tmp_path / "a.npz").read_bytes())
+
+
 def test_shapes_of_predictions_are_checked():
+    with pytest.raises(InvalidParameterError, match="targets must have one row for each of the 2"):
+        replace(PREDICTIONS, targets=np.array([1]))
     with pytest.raises(InvalidParameterError, match=r"must have shape \[graphs, classes\]"):
         Predictions(np.array([1, 2, 3]), PREDICTIONS.last)

@@ -12,11 +12,21 @@ from clipgnn.errors import ClipGNNError
 
 def experiment(*words: str) -> str:
     """What `clipgnn experiment …` prints; a refusal is raised, as the library raises it."""
+    return command("experiment", *words)
+
+
+def report(*words: str) -> str:
+    """What `clipgnn report …` prints, likewise."""
+    return command("report", *words)
+
+
+def command(*words: str) -> str:
+    """What `clipgnn …` prints, likewise."""
     # As a terminal has them: text on bytes.
     printed, errors = (io.TextIOWrapper(io.BytesIO(), "utf-8", newline="") for _ in range(2))
     status: object = 0
     with (
-        mock.patch.object(sys, "argv", ["clipgnn", "experiment", *words]),
+        mock.patch.object(sys, "argv", ["clipgnn", *words]),
         contextlib.redirect_stdout(printed),
         contextlib.redirect_stderr(errors),
     ):

@@ -54,7 +54,7 @@ def started(
     )
 
 
-REPORT = ("experiment", "report", "[b]", "--store", "s.sqlite")
+REPORT = ("report", "s.sqlite")
 STATUS = ("experiment", "status", "[b]", "--store", "s.sqlite")
 
 
@@ -206,7 +206,7 @@ RUN = ("experiment", "run", "small.toml", "--executor", "in-process", "--device"
         ((*RUN, "--store", "/proc/nowhere/x.sqlite"), "/proc/nowhere"),
         ((*RUN, "--store", "small.toml/x.sqlite"), "small.toml/x.sqlite"),
         ((*RUN, "--store", "x" * 5000), "cannot be used"),
-        (("experiment", "report", "x", "--store", "."), "A store must be a regular file"),
+        (("report", "."), "A store must be a regular file"),
         (("experiment", "status", "two\nlines"), r"There is no store runs/two\nlines.sqlite."),
         (("experiment", "run", "[/b]"), "There is no experiment file [/b]."),
         (("experiment", "run", "\udcff"), r"There is no experiment '\udcff'."),

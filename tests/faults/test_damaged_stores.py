@@ -11,7 +11,7 @@ from functools import partial
 import numpy as np
 import pytest
 from tests.experiments.fake_training import diverging, small_experiment
-from tests.faults.command import experiment
+from tests.faults.command import experiment, report
 
 from clipgnn.errors import ClipGNNError, DamagedStoreError, StoreError
 from clipgnn.experiments.checksums import checksum
@@ -175,7 +175,7 @@ def test_another_outcome_of_a_diverged_trial_is_refused(path, outcome):
     change(path, "UPDATE attempts SET outcome = ? WHERE outcome = 'diverged'", outcome)
     for reading in (
         table_of,
-        lambda path: experiment("report", "small", "--store", str(path)),
+        lambda path: report(str(path)),
         lambda path: experiment("status", "small", "--store", str(path)),
     ):
         with pytest.raises(ClipGNNError, match=r"attempt \d of trial .* its checksum does not"):

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from tests.experiments.fake_training import SMALL, fake_fingerprint
-from tests.faults.command import experiment, numbers
+from tests.faults.command import experiment, numbers, report
 from tests.faults.fake_cli import COMMAND, ENVIRONMENT, ROOT, fake_run_trials
 
 from clipgnn.experiments.sessions import _start_time
@@ -72,7 +72,7 @@ class Runs:
                 patch.setenv(name, value)
             printed = experiment("run", str(self.spec), *where, "--device", "cpu")
             assert "INCOMPLETE" not in printed
-            return numbers(experiment("report", "small", *where[:2], "--format", "csv"))
+            return numbers(report(where[1], "--format", "csv"))
 
     def worked_on(self) -> list[str]:
         if not self.log.exists():

@@ -15,9 +15,10 @@ from numpy.typing import NDArray
 from clipgnn.curves import Curves
 from clipgnn.errors import InvalidColoringError, InvalidParameterError, OutputError
 from clipgnn.report.coloring_figure import SHAPES, draw_colorings
-from clipgnn.report.curve_figure import CurveLine, draw_learning_curves
+from clipgnn.report.curve_figure import draw_learning_curves
 from clipgnn.report.figures import PALETTE, add_note, save_figure
-from clipgnn.report.score_figure import ScorePanel, draw_scores
+from clipgnn.report.score_figure import draw_scores
+from clipgnn.report.series import CurveLine, ScorePanel
 from clipgnn.report.significance import confidence_interval
 
 ATTRIBUTES = {0: "a", 1: "a", 2: "b", 3: "b", 4: "b"}

@@ -1,16 +1,16 @@
-"""One suite for all formats of tables."""
+"""One suite for all formats of reports."""
 
 import pytest
 from tests.report.examples import PARTLY, WHOLE
 
-from clipgnn.commands.table_output import format_of
-from clipgnn.report import FORMATS, Format
+from clipgnn.commands.report_output import format_of
+from clipgnn.report import FORMATS, Format, Report
 
 
 @pytest.mark.parametrize("name", FORMATS)
 def test_every_format_renders_every_table(name):
     for table in (WHOLE, PARTLY):
-        text = FORMATS[name].render(table)
+        text = FORMATS[name].render(Report(table))
         assert text.endswith("\n")
         for row in table.rows:
             assert row.name in text
@@ -23,6 +23,6 @@ def test_endings_differ():
 
 
 def test_a_new_format_is_known_to_the_command_line(monkeypatch, tmp_path):
-    monkeypatch.setitem(FORMATS, "titles", Format(lambda table: table.title, ".title"))
+    monkeypatch.setitem(FORMATS, "titles", Format(lambda report: report.table.title, ".title"))
     assert format_of(None, tmp_path / "table.title") == "titles"
     assert format_of("titles", None) == "titles"

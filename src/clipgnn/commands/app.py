@@ -14,6 +14,7 @@ from clipgnn.commands.draw import draw
 from clipgnn.commands.evaluate import evaluate
 from clipgnn.commands.inspect import inspect
 from clipgnn.commands.predict import predict
+from clipgnn.commands.report import report
 from clipgnn.commands.train import train
 
 app = typer.Typer(
@@ -22,7 +23,7 @@ app = typer.Typer(
     rich_markup_mode="markdown",
     pretty_exceptions_enable=False,
 )
-for command in (train, predict, evaluate, cv, inspect, draw, demo, data):
+for command in (train, predict, evaluate, cv, inspect, draw, report, demo, data):
     app.command()(command)
 app.add_typer(experiment.app, name="experiment")
 app.command()(bench)

@@ -1,4 +1,4 @@
-"""`clipgnn experiment`: run, status, report, resume, merge, repair."""
+"""`clipgnn experiment`: run, status, resume, merge, repair."""
 
 import shlex
 import signal
@@ -16,26 +16,27 @@ import typer
 from clipgnn.commands import options
 from clipgnn.commands.command_line import command_line
 from clipgnn.commands.device import checked_device
+from clipgnn.commands.parts import overrides_of
 from clipgnn.commands.progress import ProgressDisplay
+from clipgnn.commands.report_output import format_of, write_report
 from clipgnn.commands.status import show_status
-from clipgnn.commands.table_output import format_of, write_table
+from clipgnn.commands.stores import check_exists, default_store, experiment_name, open_store
 from clipgnn.commands.terminal import terminal
-from clipgnn.errors import InvalidParameterError, StoreError, counted, one_line
+from clipgnn.errors import counted, one_line
 from clipgnn.experiments import data, work
 from clipgnn.experiments.executors import make_executor
-from clipgnn.experiments.experiment import Experiment, Overrides
+from clipgnn.experiments.experiment import Experiment
 from clipgnn.experiments.merge import merge as merge_stores
 from clipgnn.experiments.options import RunOptions
-from clipgnn.experiments.plans import stored_experiment, with_stored_data
-from clipgnn.experiments.protocol import check_protocol
+from clipgnn.experiments.plans import stored_experiment
 from clipgnn.experiments.reading import find_experiment, read_experiment
 from clipgnn.experiments.repair import repair as repair_store
 from clipgnn.experiments.run import run_experiment
 from clipgnn.experiments.store import Store
-from clipgnn.parameters import Value
+from clipgnn.report import FORMATS, make_report
 
 app = typer.Typer(
-    help="Run experiments, print their progress and tables, join and repair their stores.",
+    help="Run experiments, print their progress, join and repair their stores.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
@@ -68,9 +69,9 @@ def run(
     output: options.Output = None,
 ) -> None:
     """Run the unfinished trials of an experiment and print its table."""
-    overrides = _overrides(models, datasets, epochs, folds, where, seeds, groups, protocol)
+    overrides = overrides_of(models, datasets, epochs, folds, where, seeds, groups, protocol)
     experiment = overrides(read_experiment(find_experiment(name)))
-    path = store or _default_store(name)
+    path = store or default_store(name)
     _run(
         experiment,
         path,
@@ -111,9 +112,9 @@ def resume(
     output: options.Output = None,
 ) -> None:
     """Continue the last run of an experiment, with the same trials on the same data."""
-    path = store or _default_store(name)
-    with _open_store(path, name) as opened:
-        experiment = stored_experiment(opened, _experiment_name(name))
+    path = store or default_store(name)
+    with open_store(path, name) as opened:
+        experiment = stored_experiment(opened, experiment_name(name))
     _run(
         experiment,
         path,
@@ -144,45 +145,13 @@ def status(
     ] = False,
 ) -> None:
     """Print the progress of an experiment, and which trials failed or diverged."""
-    with _open_store(store or _default_store(name), name) as opened:
+    with open_store(store or default_store(name), name) as opened:
         show_status(
-            stored_experiment(opened, _experiment_name(name)),
+            stored_experiment(opened, experiment_name(name)),
             opened,
             terminal(),
             traceback=traceback,
         )
-
-
-@app.command()
-def report(
-    name: options.RunName,
-    store: options.Store = None,
-    experiment_name: Annotated[
-        str | None,
-        typer.Option("--experiment", help="Report this whole experiment, not only the last run."),
-    ] = None,
-    models: options.Models = None,
-    datasets: options.Datasets = None,
-    epochs: options.Epochs = None,
-    folds: options.Folds = None,
-    where: options.Where = None,
-    seeds: options.Seeds = None,
-    groups: options.Groups = None,
-    protocol: options.Protocol = None,
-    format_name: options.Format = None,
-    output: options.Output = None,
-) -> None:
-    """Print the table of the finished trials."""
-    chosen = format_of(format_name, output)
-    overrides = _overrides(models, datasets, epochs, folds, where, seeds, groups, None)
-    if protocol is not None:
-        check_protocol(protocol)
-    with _open_store(store or _default_store(name), name) as opened:
-        if experiment_name is None:
-            experiment = stored_experiment(opened, _experiment_name(name))
-        else:
-            experiment = with_stored_data(read_experiment(find_experiment(experiment_name)), opened)
-        write_table(overrides(experiment), opened, protocol or experiment.protocol, chosen, output)
 
 
 @app.command()
@@ -215,8 +184,8 @@ def merge(
 @app.command()
 def repair(name: options.RunName, store: options.Store = None) -> None:
     """Delete damaged rows of a store; the next run trains their trials again."""
-    path = store or _default_store(name)
-    _check_exists(path, name)
+    path = store or default_store(name)
+    check_exists(path, name)
     repaired = repair_store(path)
     console = terminal()
     for own in repaired:
@@ -272,7 +241,10 @@ def _run(
                 "continues."
             )
             raise typer.Exit(130) from None
-        write_table(experiment, store, experiment.protocol, chosen, output)
+        report = make_report(
+            experiment, store, experiment.protocol, figures=FORMATS[chosen].figures
+        )
+        write_report(report, chosen, output)
     if progress.diverged:
         messages.print(
             f"{progress.diverged} of {progress.total} trials diverged. Their configurations are "
@@ -288,79 +260,6 @@ def _run(
             style="red",
         )
         raise typer.Exit(1)
-
-
-def _overrides(
-    models: str | None,
-    datasets: str | None,
-    epochs: int | None,
-    folds: int | None,
-    where: list[str] | None,
-    seeds: str | None,
-    groups: str | None,
-    protocol: str | None,
-) -> Overrides:
-    if protocol is not None:
-        check_protocol(protocol)
-    return Overrides(
-        models=None if models is None else _split_list(models),
-        datasets=None if datasets is None else _split_list(datasets),
-        epochs=epochs,
-        folds=folds,
-        where=dict(_condition(text) for text in where or []),
-        seeds=None if seeds is None else _integers(seeds),
-        groups=groups,
-        protocol=protocol,
-    )
-
-
-def _split_list(text: str) -> list[str]:
-    return [part.strip() for part in text.split(",") if part.strip()]
-
-
-def _integers(text: str) -> list[int]:
-    values = [_value(value) for value in _split_list(text)]
-    if not all(type(value) is int for value in values):
-        raise InvalidParameterError(f"--seeds must have the form 0,1,2. Got {text!r}.")
-    return [int(value) for value in values]
-
-
-def _condition(text: str) -> tuple[str, tuple[Value, ...]]:
-    key, equals, values = text.partition("=")
-    if not equals or not _split_list(values):
-        raise InvalidParameterError(f"--where must have the form num_layers=3,5. Got {text!r}.")
-    return key.strip(), tuple(_value(value) for value in _split_list(values))
-
-
-def _value(text: str) -> Value:
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            continue
-    return {"true": True, "false": False}.get(text, text)
-
-
-def _default_store(name: str) -> Path:
-    return Path("runs") / f"{_experiment_name(name)}.sqlite"
-
-
-def _open_store(path: Path, name: str) -> Store:
-    _check_exists(path, name)
-    return Store(path)
-
-
-def _check_exists(path: Path, name: str) -> None:
-    if not path.exists():
-        raise StoreError(
-            f"There is no store {path}. Run `clipgnn experiment run {name}` first, or give its "
-            "path with --store."
-        )
-
-
-def _experiment_name(name: str) -> str:
-    """Return the name of an experiment that was given by name or by the path of its file."""
-    return Path(name).name.removesuffix(".toml")
 
 
 @contextmanager

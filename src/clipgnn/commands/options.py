@@ -1,4 +1,4 @@
-"""Options and arguments shared by the commands of `clipgnn experiment`."""
+"""Options and arguments shared by `clipgnn report` and the commands of `clipgnn experiment`."""
 
 from pathlib import Path
 from typing import Annotated
@@ -112,8 +112,8 @@ Format = Annotated[
     str | None,
     typer.Option(
         "--format",
-        help=f"Format of the table: {', '.join(FORMATS)}; by default given by the ending of "
+        help=f"Format of the report: {', '.join(FORMATS)}; by default given by the ending of "
         "--output.",
     ),
 ]
-Output = Annotated[Path | None, typer.Option("--output", "-o", help="File to write the table to.")]
+Output = Annotated[Path | None, typer.Option("--output", "-o", help="File to write the report to.")]

@@ -71,7 +71,8 @@ def load_predictions(store: Path, trial: Trial) -> Predictions:
         return Predictions.from_bytes(content)
     except InvalidParameterError as error:
         raise StoreError(
-            f"{path} is damaged. Delete it and run the experiment again. {error}"
+            f"{path} cannot be used: {error} If it is damaged, delete it and run the experiment "
+            "again."
         ) from error
 
 

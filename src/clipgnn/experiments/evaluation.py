@@ -9,8 +9,8 @@ from clipgnn.experiments.attempts import Failure
 from clipgnn.experiments.experiment import Cell, Configuration, Experiment
 from clipgnn.experiments.protocol import PROTOCOLS, Candidate, Measurement, check_protocol
 from clipgnn.experiments.store import StoredResult
-from clipgnn.experiments.trial import metric_of
-from clipgnn.parameters import MODELS
+from clipgnn.experiments.trial import Trial, metric_of
+from clipgnn.parameters import MODELS, Value
 
 
 @dataclass(frozen=True)
@@ -68,30 +68,41 @@ def evaluate(
     return measured
 
 
+def chosen_trials(experiment: Experiment, cell: MeasuredCell) -> dict[int, list[Trial]]:
+    """Return the trials that the scores of a cell were read from, by number of the fold.
+
+    They are those of the configuration that a protocol has chosen, one for each seed.
+
+    Args:
+        experiment: the experiment.
+        cell: one of its measured cells.
+    """
+    [own] = [own for own in experiment.cells if (own.row, own.dataset) == (cell.row, cell.dataset)]
+    trials: dict[int, list[Trial]] = {}
+    for choice in cell.measurement.choices:
+        configuration = next(
+            one for one in own.configurations if _values(one) == choice.configuration
+        )
+        for trial in experiment.trials_of(own, configuration):
+            if choice.fold in (None, trial.fold) and trial.fold in cell.measurement.values:
+                trials.setdefault(trial.fold, []).append(trial)
+    return trials
+
+
 def chosen_curves(
     experiment: Experiment, cell: MeasuredCell, results: Mapping[str, StoredResult]
 ) -> dict[int, Curves]:
-    """Return the curves of the configuration that a protocol has chosen, by number of the fold.
+    """Return the curves of `chosen_trials` by number of the fold: means over the seeds.
 
     Args:
         experiment: the experiment.
         cell: one of its measured cells.
         results: the results that it was measured from.
     """
-    [own] = [own for own in experiment.cells if (own.row, own.dataset) == (cell.row, cell.dataset)]
-    candidates = [
-        _candidate(experiment, own, configuration, results, {})
-        for configuration in own.configurations
-    ]
-    curves: dict[int, Curves] = {}
-    for choice in cell.measurement.choices:
-        [folds] = [
-            candidate.folds
-            for candidate in candidates
-            if candidate.configuration == choice.configuration
-        ]
-        curves |= folds if choice.fold is None else {choice.fold: folds[choice.fold]}
-    return curves
+    return {
+        fold: mean_curves([results[trial.identity].curves for trial in trials])
+        for fold, trials in chosen_trials(experiment, cell).items()
+    }
 
 
 def _metric(cell: Cell) -> str:
@@ -102,6 +113,10 @@ def _metric(cell: Cell) -> str:
             f"Got {', '.join(sorted(metrics))}. Use one loss and one metric in each row."
         )
     return metrics.pop()
+
+
+def _values(configuration: Configuration) -> dict[str, Value]:
+    return {**configuration.parameters, **configuration.recipe}
 
 
 def _candidate(
@@ -123,7 +138,7 @@ def _candidate(
         elif trial.identity in results:
             folds.setdefault(trial.fold, []).append(results[trial.identity].curves)
     return Candidate(
-        configuration={**configuration.parameters, **configuration.recipe},
+        configuration=_values(configuration),
         folds={
             fold: mean_curves(found)
             for fold, found in folds.items()

@@ -142,7 +142,7 @@ def _train(
         _Outcome(
             own.history,
             model_bytes(own.model) if trial.keep_model else None,
-            _predictions(own, split) if trial.keep_predictions else None,
+            _predictions(own, split, loaded) if trial.keep_predictions else None,
         )
         for trial, own, split in zip(trials, trained, splits, strict=True)
     ]
@@ -162,17 +162,19 @@ def _spec(trial: Trial) -> Any:
     return ModelSpec(trial.model, MODELS[trial.model].parameters.from_toml(trial.parameters))
 
 
-def _predictions(trained: Any, split: Any) -> Predictions:
+def _predictions(trained: Any, split: Any, loaded: Loaded) -> Predictions:
     """Predictions of a `TrainedModel` for the test graphs: probabilities, or numbers."""
 
     def predicted(outputs: Any) -> NDArray[np.float64]:
         return np.asarray(trained.as_predictions(outputs).double().cpu().numpy())
 
     best = trained.best_test_outputs
+    targets = loaded.graphs.targets[split.test]
     return Predictions(
         graphs=split.test.numpy(),
         last=predicted(trained.test_outputs),
         best=None if best is None else predicted(best),
+        targets=(targets.double() if targets.is_floating_point() else targets.long()).numpy(),
     )
 
 

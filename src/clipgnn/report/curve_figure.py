@@ -1,35 +1,22 @@
 """Figure of learning curves: test score and training loss by epoch, with the spread over folds."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator
 
 from clipgnn.curves import Curves, Scores, aligned
-from clipgnn.report.figures import color_of, grid_of, lighten
+from clipgnn.report.figures import color_of, grid_of, label_decades, lighten, plain
+from clipgnn.report.series import CurveLine
 
 SPREAD = (10, 90)
 """Percentiles of the folds between which the area is shaded."""
 
+_FEW_LINES = 3
+"""Number of lines whose legend is inside the axes."""
+
 _STYLES = ("-", "--", "-.", ":")
-
-
-@dataclass(frozen=True)
-class CurveLine:
-    """The curves of a model on one data set.
-
-    Attributes:
-        label: description of the model.
-        folds: its curves, one for each fold.
-        epoch: the epoch that is marked, from 1; None for none.
-    """
-
-    label: str
-    folds: Sequence[Curves]
-    epoch: int | None = None
 
 
 def draw_learning_curves(
@@ -68,7 +55,8 @@ def draw_learning_curves(
 def _draw_data_set(
     upper: Axes, lower: Axes, name: str, lines: Sequence[CurveLine], factor: float
 ) -> None:
-    for number, line in enumerate(lines):
+    for place, line in enumerate(lines):
+        number = place if line.row is None else line.row
         _draw(upper, line, number, lambda own: factor * own.test_score)
         _draw(lower, line, number, lambda own: own.train_loss)
         if line.epoch is not None:
@@ -82,22 +70,25 @@ def _draw_data_set(
                 markerfacecolor="white",
                 zorder=4,
             )
-    upper.set_title(name)
+    upper.set_title(plain(name))
     upper.tick_params(labelbottom=False)
     lower.set(xlabel="epoch", yscale="log")
-    _label_decades(lower)
-    upper.legend(loc="lower right", fontsize=8)
+    label_decades(lower, "y")
+    if len(lines) <= _FEW_LINES:
+        upper.legend(loc="lower right", fontsize=8)
+    else:
+        handles, labels = upper.get_legend_handles_labels()
+        lower.legend(
+            handles,
+            labels,
+            loc="upper center",
+            bbox_to_anchor=(0.5, -0.2),
+            ncols=2,
+            fontsize=8,
+            frameon=False,
+        )
     for axes in (upper, lower):
         lighten(axes)
-
-
-def _label_decades(axes: Axes) -> None:
-    """Label a logarithmic axis with plain numbers; also inside a decade, if there is only one."""
-    low, high = axes.get_ylim()
-    several = high > 10 * low
-    axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)) if several else MaxNLocator(5))
-    axes.yaxis.set_major_formatter("{x:g}")
-    axes.yaxis.set_minor_locator(NullLocator())
 
 
 def _draw(axes: Axes, line: CurveLine, number: int, values: Callable[[Curves], Scores]) -> None:
@@ -107,4 +98,4 @@ def _draw(axes: Axes, line: CurveLine, number: int, values: Callable[[Curves], S
     low, high = np.percentile(rows, SPREAD, axis=0)
     color, style = color_of(number), _STYLES[number % len(_STYLES)]
     axes.fill_between(epochs, low, high, color=color, alpha=0.2, linewidth=0)
-    axes.plot(epochs, rows.mean(axis=0), style, color=color, linewidth=1.2, label=line.label)
+    axes.plot(epochs, rows.mean(axis=0), style, color=color, linewidth=1.2, label=plain(line.label))

@@ -1,11 +1,13 @@
 """Provenance of a table: commands, data, grid, seeds, durations, versions."""
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from clipgnn.errors import counted
 from clipgnn.experiments.experiment import Experiment
+from clipgnn.experiments.reading import parse_experiment
 from clipgnn.experiments.store import Store, StoredResult
 from clipgnn.parameters import MODELS, Recipe, Value
 
@@ -21,16 +23,32 @@ _PACKAGES = (
     "cuda",
 )
 
+_SHORT_COMMANDS = 2
+"""Number of commands in the short provenance, the latest ones."""
+
 
 def provenance(
-    experiment: Experiment, store: Store, results: Mapping[str, StoredResult]
+    experiment: Experiment,
+    store: Store,
+    results: Mapping[str, StoredResult],
+    *,
+    full: bool = True,
 ) -> list[str]:
-    """Describe the provenance of the results of an experiment, in lines."""
+    """Describe the provenance of the results of an experiment, in lines.
+
+    Args:
+        experiment: the experiment.
+        store: its store.
+        results: all results of the store.
+        full: whether to include the grid, all commands, and the versions of all packages and the
+            machine of each environment; otherwise there is one line about them.
+    """
     trials = experiment.trials()
     own = [results[trial.identity] for trial in trials if trial.identity in results]
-    lines = [
-        "Commands: " + "; ".join(code(command) for command in _commands(experiment, store)),
-        f"Grid: {_grid(experiment)}",
+    lines = [f"Commands: {_commands(experiment, store, full)}"]
+    if full:
+        lines.append(f"Grid: {_grid(experiment)}")
+    lines += [
         f"Tried: {_tried(experiment, results)}",
         f"Data: {_data(experiment)}",
         f"Folds: {experiment.folds}, stratified and shuffled with seed 0, {_groups(experiment)}"
@@ -47,11 +65,9 @@ def provenance(
             f", {_duration(seconds)} of training and {_duration(compiled)} of compilation, "
             + (f"on {days[0]}" if len(days) == 1 else f"from {days[0]} to {days[-1]}")
         )
-    environments = store.environments()
-    for number in sorted({result.environment for result in own}):
-        count = sum(result.environment == number for result in own)
-        lines += _environment(environments[number], count)
-    return lines
+    if others := elsewhere(experiment, store):
+        lines.append(f"Not in this table: {others}")
+    return [*lines, *_environments(store, own, full)]
 
 
 def code(text: str) -> str:
@@ -61,11 +77,28 @@ def code(text: str) -> str:
     return f"{fence} {text} {fence}" if runs else f"{fence}{text}{fence}"
 
 
-def _commands(experiment: Experiment, store: Store) -> list[str]:
+def _commands(experiment: Experiment, store: Store, full: bool) -> str:
     """Return the commands of runs that share a data set and its fingerprint with the table."""
     own = {(name, experiment.data[name]) for name in experiment.datasets if name in experiment.data}
-    commands = [plan.command for plan in store.plans() if own & plan.data.items()]
-    return list(dict.fromkeys(command for command in commands if command)) or ["none"]
+    found = [plan.command for plan in store.plans() if own & plan.data.items()]
+    commands = list(dict.fromkeys(command for command in found if command)) or ["none"]
+    earlier = 0 if full else max(0, len(commands) - _SHORT_COMMANDS)
+    text = "; ".join(code(command) for command in commands[earlier:])
+    return f"{text}, and {earlier} earlier ones" if earlier else text
+
+
+def elsewhere(experiment: Experiment, store: Store) -> str:
+    """Name cells that other recorded runs of an experiment asked for; empty if there are none."""
+    own = {(cell.row, cell.dataset) for cell in experiment.cells}
+    others: dict[str, dict[str, None]] = {}
+    for plan in store.plans():
+        if plan.name == experiment.name:
+            recorded = parse_experiment(plan.content, plan.name, str(store.path))
+            for cell in recorded.cells:
+                if (cell.row, cell.dataset) not in own:
+                    others.setdefault(cell.dataset, {})[cell.row] = None
+    cells = "; ".join(f"{', '.join(rows)} on {dataset}" for dataset, rows in others.items())
+    return f"{cells}, which other runs of {experiment.name} asked for" if cells else ""
 
 
 def _groups(experiment: Experiment) -> str:
@@ -136,23 +169,51 @@ def _choices(values: Sequence[Value | None]) -> str:
     return "{" + ", ".join(map(str, values)) + "}"
 
 
+def device_name(environment: Mapping[str, Any]) -> str:
+    """Return the device of an environment, with the name of the accelerator or processor."""
+    machine, device = environment["machine"], environment["device"]
+    name = machine.get("accelerator" if device.startswith("cuda") else "processor")
+    return f"{device} ({name})" if name else str(device)
+
+
+def _environments(store: Store, own: Sequence[StoredResult], full: bool) -> list[str]:
+    """Describe software and machines of results: in one line, or two for each environment."""
+    environments: Mapping[int, Mapping[str, Any]] = store.environments()
+    counts = Counter(result.environment for result in own)
+    if full:
+        return [
+            line
+            for number in sorted(counts)
+            for line in _environment(environments[number], counts[number])
+        ]
+    short: Counter[str] = Counter()
+    for number in sorted(counts):
+        versions = environments[number]["versions"]
+        torch = f", torch {versions['torch']}" if "torch" in versions else ""
+        short[f"{_source(versions)}{torch} on {device_name(environments[number])}"] += counts[
+            number
+        ]
+    parts = [f"{text} ({counted(count, 'trial')})" for text, count in short.items()]
+    return [f"Trained with: {'; '.join(parts)}"] if parts else []
+
+
 def _environment(environment: Mapping[str, Any], count: int) -> list[str]:
     versions, machine = environment["versions"], environment["machine"]
     packages = [f"{name} {versions[name]}" for name in _PACKAGES if name in versions]
-    source = f"source {versions.get('clipgnn-source', '?')}"
-    if "clipgnn-commit" in versions:
-        source += f", commit {versions['clipgnn-commit'][:12]}"
-    about = [
-        f"clipgnn {versions.get('clipgnn', '?')} ({source})",
-        f"Python {versions.get('python', '?')}",
-        *packages,
-    ]
+    about = [_source(versions), f"Python {versions.get('python', '?')}", *packages]
     hardware = [f"{key} {value}" for key, value in machine.items()]
     trials = counted(count, "trial")
     return [
         f"Versions ({trials}): {', '.join(about)}",
         f"Machine ({trials}): device {environment['device']}, {', '.join(hardware)}",
     ]
+
+
+def _source(versions: Mapping[str, str]) -> str:
+    source = f"source {versions.get('clipgnn-source', '?')}"
+    if "clipgnn-commit" in versions:
+        source += f", commit {versions['clipgnn-commit'][:12]}"
+    return f"clipgnn {versions.get('clipgnn', '?')} ({source})"
 
 
 def _duration(seconds: float) -> str:

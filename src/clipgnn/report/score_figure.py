@@ -1,30 +1,15 @@
 """Figure of scores by the value of a parameter, such as accuracy by number of colorings."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from clipgnn.report.figures import COLUMNS, GRAY, PALETTE, lighten, panels
+from clipgnn.report.figures import COLUMNS, GRAY, PALETTE, lighten, panels, plain
+from clipgnn.report.series import ScorePanel
 from clipgnn.report.significance import confidence_interval
-
-
-@dataclass(frozen=True)
-class ScorePanel:
-    """Scores on one data set.
-
-    Attributes:
-        title: name of the data set.
-        scores: scores of the folds, by value of the parameter.
-        published: means of the paper, by value of the parameter.
-    """
-
-    title: str
-    scores: dict[int, list[float]] = field(default_factory=dict)
-    published: dict[int, float] = field(default_factory=dict)
 
 
 def draw_scores(
@@ -44,7 +29,7 @@ def draw_scores(
     values = sorted({value for own in data_sets for value in (*own.scores, *own.published)})
     for number, (axes, own) in enumerate(zip(figure.axes, data_sets, strict=True)):
         _draw(axes, own, values, level)
-        axes.set(title=own.title, xlabel=parameter)
+        axes.set(title=plain(own.title), xlabel=parameter)
         if number % COLUMNS == 0:
             axes.set_ylabel(score)
         lighten(axes)

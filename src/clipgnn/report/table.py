@@ -77,6 +77,7 @@ class Table:
         rows: its rows, one per model.
         over: what means and standard deviations are taken over.
         provenance: origin of the numbers, in lines.
+        missing: sentences about missing trials; none if all that were asked for are finished.
     """
 
     title: str
@@ -85,6 +86,7 @@ class Table:
     rows: tuple[Row, ...]
     over: str
     provenance: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
 
     @property
     def complete(self) -> bool:
@@ -119,9 +121,16 @@ class Table:
                 '"Fresh graphs" are generated with another seed; the networks are those of the '
                 "folds, at the same epoch, and no choice depends on them."
             )
-        if not self.complete:
-            sentences.insert(0, "INCOMPLETE: some folds are missing.")
+        if self.incompleteness:
+            sentences.insert(0, self.incompleteness)
         return " ".join(sentences)
+
+    @property
+    def incompleteness(self) -> str:
+        """What is missing, beginning with INCOMPLETE; empty if nothing is."""
+        if self.complete and not self.missing:
+            return ""
+        return f"INCOMPLETE: {' '.join(self.missing) or 'some folds are missing.'}"
 
 
 def make_table(
@@ -129,6 +138,7 @@ def make_table(
     cells: Sequence[MeasuredCell],
     protocol: str,
     provenance: Sequence[str] = (),
+    missing: Sequence[str] = (),
 ) -> Table:
     """Build the table of an experiment.
 
@@ -137,6 +147,7 @@ def make_table(
         cells: its measured cells.
         protocol: name of the protocol of the measurements.
         provenance: origin of the numbers, in lines.
+        missing: sentences about missing trials.
     """
     found = {(cell.row, cell.dataset): cell for cell in cells}
     columns, marked = [], []
@@ -169,6 +180,7 @@ def make_table(
         tuple(rows),
         _averaged_over(experiment),
         tuple(provenance),
+        tuple(missing),
     )
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import torch
 from tests.faults.campaign import runs
-from tests.faults.command import experiment, numbers
+from tests.faults.command import experiment, numbers, report
 from tests.reference.clip_reference import Graphs, Reference, colorings_of
 
 from clipgnn import CLIP, load, save
@@ -227,11 +227,11 @@ class Soak:
         if not store.exists():
             self.run_here()
         for name in FORMATS:
-            words = ("report", "little", "--store", str(store), "--format", name)
-            text = experiment(*words)
+            words = (str(store), "--format", name)
+            text = report(*words)
             assert text.strip()
             output = self.folder / "table"
-            experiment(*words, "--output", str(output))
+            report(*words, "--output", str(output))
             if name == "csv":
                 self._same("run", numbers(text))
             if name != "terminal":

@@ -48,7 +48,7 @@ SHARES = {
     "parse_experiment": 0.06,
     "load, damaged bytes": 0.05,
     "load, damaged metadata": 0.04,
-    "experiment report": 0.03,
+    "report": 0.03,
 }
 """Share of the inputs that each entry point gets: more where a call is cheap."""
 

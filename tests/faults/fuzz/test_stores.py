@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.experiments.fake_training import diverging
-from tests.faults.command import experiment, numbers
+from tests.faults.command import experiment, numbers, report
 from tests.faults.fuzz.oracle import budget, judge
 from tests.faults.fuzz.strategies import damage
 
@@ -42,7 +42,7 @@ def train(trials: Sequence[Trial], **_: object) -> list[TrialResult]:
 
 def table(path: Path) -> str:
     """Every fold of every cell."""
-    return numbers(experiment("report", "small", "--store", str(path), "--format", "csv"))
+    return numbers(report(str(path), "--format", "csv"))
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +59,7 @@ def stored(tmp_path_factory: pytest.TempPathFactory) -> tuple[bytes, str, Path]:
     return path.read_bytes(), right, path
 
 
-@budget("experiment report")
+@budget("report")
 @given(st.data())
 def test_damaged_store(stored: tuple[bytes, str, Path], data: st.DataObject) -> None:
     content, right, path = stored
@@ -74,7 +74,7 @@ def test_damaged_store(stored: tuple[bytes, str, Path], data: st.DataObject) -> 
         assert found == right
 
     judge(
-        "experiment report",
+        "report",
         {"first changed bytes": changed[:20], "length": (len(content), len(damaged))},
         lambda: table(path),
         check,

@@ -1,0 +1,62 @@
+"""The part of an experiment that options such as `--models` and `--where` choose."""
+
+from clipgnn.errors import InvalidParameterError
+from clipgnn.experiments.experiment import Overrides
+from clipgnn.experiments.protocol import check_protocol
+from clipgnn.parameters import Value
+
+
+def overrides_of(
+    models: str | None,
+    datasets: str | None,
+    epochs: int | None,
+    folds: int | None,
+    where: list[str] | None,
+    seeds: str | None,
+    groups: str | None,
+    protocol: str | None,
+) -> Overrides:
+    """Return the part of an experiment that the options of a command choose.
+
+    Raises:
+        InvalidParameterError: if an option does not have the form that its help describes.
+    """
+    if protocol is not None:
+        check_protocol(protocol)
+    return Overrides(
+        models=None if models is None else _split_list(models),
+        datasets=None if datasets is None else _split_list(datasets),
+        epochs=epochs,
+        folds=folds,
+        where=dict(_condition(text) for text in where or []),
+        seeds=None if seeds is None else _integers(seeds),
+        groups=groups,
+        protocol=protocol,
+    )
+
+
+def _split_list(text: str) -> list[str]:
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def _integers(text: str) -> list[int]:
+    values = [_value(value) for value in _split_list(text)]
+    if not all(type(value) is int for value in values):
+        raise InvalidParameterError(f"--seeds must have the form 0,1,2. Got {text!r}.")
+    return [int(value) for value in values]
+
+
+def _condition(text: str) -> tuple[str, tuple[Value, ...]]:
+    key, equals, values = text.partition("=")
+    if not equals or not _split_list(values):
+        raise InvalidParameterError(f"--where must have the form num_layers=3,5. Got {text!r}.")
+    return key.strip(), tuple(_value(value) for value in _split_list(values))
+
+
+def _value(text: str) -> Value:
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return {"true": True, "false": False}.get(text, text)

@@ -1,0 +1,151 @@
+"""The page of a report: one HTML file without scripts, which loads nothing."""
+
+from collections.abc import Sequence
+from importlib.resources import files
+from typing import TYPE_CHECKING
+
+from clipgnn.errors import counted
+from clipgnn.report.layout import DIVERGED, choice_text, divergences, number
+from clipgnn.report.page_parts import (
+    details,
+    figure,
+    grid,
+    items,
+    paragraphs,
+    results_table,
+    text,
+)
+from clipgnn.report.report import Report
+from clipgnn.report.table import Table
+
+if TYPE_CHECKING:
+    from clipgnn.report.drawings import Drawing
+
+_POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+"""Content security policy: nothing is loaded or executed; figures have styles of their own."""
+
+_FEW = 12
+"""Number of rows of a table that is shown at once; longer ones can be opened."""
+
+_SECTIONS = {
+    "curves": (
+        "Learning curves",
+        "Lines are means over the folds of the chosen configuration, and areas reach from the 10th "
+        "to the 90th percentile of the folds. A circle marks the epoch, if the protocol chose one "
+        "for all folds.",
+    ),
+    "scores": (
+        "Scores by number of colorings",
+        "Each k has its own choice of configuration and epoch. Bars are 95 % t-intervals of the "
+        "mean over the folds; they do not include this choice.",
+    ),
+    "times": (
+        "Scores by training time",
+        "Time is the mean over the folds of the chosen configuration, without compilation, on the "
+        "device that the numbers name. Folds that are trained together share the time of their "
+        "training. Bars are 95 % t-intervals of the mean over the folds.",
+    ),
+    "predicted": (
+        "Predictions",
+        "Predictions of the networks of all folds for their test graphs. The confidence is the "
+        "largest probability; the expected calibration error is the mean distance between "
+        "confidence and accuracy over ten bins.",
+    ),
+}
+
+_EMPTY = {
+    "curves": "No model with several epochs is finished.",
+    "scores": "No model has complete results for several numbers of colorings.",
+    "times": "No trial is finished.",
+    "predicted": "No predictions of the chosen configurations were kept; `keep_predictions = true` "
+    "in the experiment file keeps them.",
+}
+
+_KINDS = {
+    "curves": "curves",
+    "scores": "scores",
+    "times": "times",
+    "confusion": "predicted",
+    "calibration": "predicted",
+}
+"""Section of each kind of figure."""
+
+
+def render_html(report: Report) -> str:
+    """Render the report as one HTML page."""
+    from clipgnn.report.drawings import drawings  # matplotlib is slow to import
+
+    drawn = drawings(report)
+    sections = {"results": ("Results", _results(report.table))}
+    for key, (title, explanation) in _SECTIONS.items():
+        own = [drawing for drawing in drawn if _KINDS[drawing.kind] == key]
+        sections[key] = (title, _figures(report, key, explanation, own))
+    sections["configurations"] = ("Chosen configurations", _choices(report.table))
+    sections["provenance"] = ("Provenance", items(report.table.provenance))
+    links = "".join(f'<li><a href="#{key}">{own[0]}</a></li>' for key, own in sections.items())
+    body = "".join(
+        f'<section id="{key}">\n<h2>{title}</h2>\n{content}</section>\n'
+        for key, (title, content) in sections.items()
+    )
+    title = text(report.table.title)
+    style = files("clipgnn.report").joinpath("page.css").read_text(encoding="utf-8")
+    return (
+        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        '<meta name="color-scheme" content="light dark">\n'
+        f"<title>{title}</title>\n<style>\n{style}</style>\n</head>\n<body>\n"
+        f"<header>\n<h1>{title}</h1>\n{paragraphs([report.table.incompleteness], 'alert')}"
+        f'</header>\n<nav aria-label="Sections"><ul>{links}</ul></nav>\n'
+        f"<main>\n{body}</main>\n</body>\n</html>\n"
+    )
+
+
+def _results(table: Table) -> str:
+    notes = divergences(table)
+    excluded = paragraphs([DIVERGED], "alert") + items(notes) if notes else ""
+    names = ("model", "data set", "mean", "standard deviation", "p", "p (Holm)", "folds")
+    rows = [
+        (
+            row.name,
+            column.dataset,
+            number(own.mean, column),
+            number(own.std, column),
+            f"{entry.paired.p_value:.3g}" if entry.paired else "–",
+            f"{entry.paired.holm:.3g}" if entry.paired else "–",
+            ", ".join(number(value, column) for value in own.values.values()),
+        )
+        for row in table.rows
+        for entry, column in zip(row.entries, table.columns, strict=True)
+        if (own := entry.measurement) is not None and own.values
+    ]
+    folds = grid(names, rows, "Scores of all folds and p-values", words=[6])
+    caption = table.caption.removeprefix(table.incompleteness).strip()
+    return (
+        results_table(table)
+        + paragraphs([caption])
+        + excluded
+        + (details("Scores of all folds, and p-values of the paired test", folds) if rows else "")
+    )
+
+
+def _figures(report: Report, key: str, explanation: str, own: Sequence["Drawing"]) -> str:
+    notes = (report.notes or {}).get(key, ())
+    if not own:
+        return paragraphs([*notes, _EMPTY[key]])
+    shown = "".join(figure(drawing) for drawing in own)
+    return paragraphs([explanation, *notes]) + f'<div class="figures">\n{shown}</div>\n'
+
+
+def _choices(table: Table) -> str:
+    rows = [
+        (row.name, column.dataset, line)
+        for row in table.rows
+        for entry, column in zip(row.entries, table.columns, strict=True)
+        if entry.measurement is not None
+        for line in choice_text(entry.measurement.choices)
+    ]
+    chosen = grid(("model", "data set", "chosen"), rows, "Chosen configurations", words=[2])
+    if not rows:
+        return paragraphs(["No configuration is chosen yet."])
+    return details(counted(len(rows), "choice"), chosen, closed=len(rows) > _FEW)
