@@ -18,9 +18,9 @@ from tests.experiments.fake_training import (
 from clipgnn.experiments import jobs, run
 from clipgnn.experiments.executors.in_process import InProcessExecutor
 from clipgnn.experiments.executors.processes import ProcessExecutor
-from clipgnn.experiments.experiment import Overrides
 from clipgnn.experiments.jobs import group_of, jobs_of
 from clipgnn.experiments.options import RunOptions
+from clipgnn.experiments.overrides import Overrides
 from clipgnn.experiments.reading import parse_experiment
 from clipgnn.experiments.run import run_experiment
 from clipgnn.experiments.store import Store

@@ -12,8 +12,9 @@ from tests.experiments.fake_training import fake_result, small_experiment, with_
 
 from clipgnn.curves import Curves
 from clipgnn.errors import InvalidParameterError
-from clipgnn.experiments.experiment import KEPT, Overrides
+from clipgnn.experiments.experiment import KEPT
 from clipgnn.experiments.jobs import Job, attempt
+from clipgnn.experiments.overrides import Overrides
 from clipgnn.experiments.plans import with_stored_data
 from clipgnn.experiments.reading import find_experiment, read_experiment
 from clipgnn.experiments.store import Store

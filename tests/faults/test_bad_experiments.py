@@ -9,7 +9,7 @@ from tests.experiments.fake_training import CONTENT, SMALL, small_experiment
 
 from clipgnn.datasets.tu import find_tu
 from clipgnn.errors import InvalidExperimentError, InvalidParameterError
-from clipgnn.experiments.experiment import Overrides
+from clipgnn.experiments.overrides import Overrides
 from clipgnn.experiments.reading import (
     MAX_BYTES,
     MAX_TRIALS,

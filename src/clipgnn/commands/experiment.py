@@ -23,9 +23,10 @@ from clipgnn.commands.terminal import terminal
 from clipgnn.errors import InvalidParameterError, StoreError, counted, one_line
 from clipgnn.experiments import data, work
 from clipgnn.experiments.executors import make_executor
-from clipgnn.experiments.experiment import Experiment, Overrides
+from clipgnn.experiments.experiment import Experiment
 from clipgnn.experiments.merge import merge as merge_stores
 from clipgnn.experiments.options import RunOptions
+from clipgnn.experiments.overrides import Overrides
 from clipgnn.experiments.plans import stored_experiment, with_stored_data
 from clipgnn.experiments.protocol import check_protocol
 from clipgnn.experiments.reading import find_experiment, read_experiment
