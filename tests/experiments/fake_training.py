@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from clipgnn.curves import Curves
+from clipgnn.experiments.content import parse_experiment
 from clipgnn.experiments.data import fingerprints
 from clipgnn.experiments.experiment import Experiment
-from clipgnn.experiments.reading import parse_experiment
 from clipgnn.experiments.trial import Trial, TrialResult
 
 SMALL = """

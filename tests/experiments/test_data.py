@@ -9,9 +9,9 @@ import torch
 
 from clipgnn.datasets.properties import circular_skip_links
 from clipgnn.errors import DatasetFileError, DatasetNotFoundError, InvalidParameterError
+from clipgnn.experiments.content import parse_experiment
 from clipgnn.experiments.data import _joined, fingerprint_of, fingerprints, load
 from clipgnn.experiments.executors.in_process import InProcessExecutor
-from clipgnn.experiments.reading import parse_experiment
 from clipgnn.experiments.run import run_experiment
 from clipgnn.experiments.store import Store
 from clipgnn.experiments.trial import Trial

@@ -9,12 +9,13 @@ from tests.optional import marks_of
 from tests.training.examples import some_graphs
 
 from clipgnn.experiments import work
+from clipgnn.experiments.content import parse_experiment
 from clipgnn.experiments.data import Loaded, load
 from clipgnn.experiments.executors.in_process import InProcessExecutor
 from clipgnn.experiments.jobs import Job, attempt
 from clipgnn.experiments.overrides import Overrides
 from clipgnn.experiments.plans import stored_experiment
-from clipgnn.experiments.reading import find_experiment, parse_experiment, read_experiment
+from clipgnn.experiments.reading import find_experiment, read_experiment
 from clipgnn.experiments.run import run_experiment
 from clipgnn.experiments.store import Store
 from clipgnn.experiments.work import run_trials
