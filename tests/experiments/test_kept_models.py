@@ -41,7 +41,7 @@ CONTENT: dict[str, Any] = {
 def experiment(monkeypatch: pytest.MonkeyPatch) -> Experiment:
     graphs = some_graphs(40)
     loaded = Loaded(graphs, 40, None)
-    monkeypatch.setattr("clipgnn.experiments.work.load", lambda trial: loaded)
+    monkeypatch.setattr("clipgnn.experiments.work.load", lambda trial, root: loaded)
     return on_real_data(parse_experiment(CONTENT, "kept", "kept.toml"))
 
 

@@ -66,7 +66,7 @@ def _edges(rule: Rule) -> list[Value]:
 )
 def test_what_the_schema_accepts_can_be_trained(monkeypatch, model, key, value):
     loaded = Loaded(some_graphs(40), 40, None)
-    monkeypatch.setattr("clipgnn.experiments.work.load", lambda trial: loaded)
+    monkeypatch.setattr("clipgnn.experiments.work.load", lambda trial, root: loaded)
     content = {"datasets": ["csl"], "models": [{"model": model}], "grid": {"epochs": 1, key: value}}
     [result] = run_trials(parse_experiment(content, "a", "a.toml").trials()[:1])
     assert all(map(isfinite, [*result.curves.train_loss, *result.curves.test_score]))

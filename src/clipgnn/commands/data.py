@@ -11,6 +11,7 @@ import typer
 from rich import box
 from rich.table import Table
 
+from clipgnn.commands.flags import with_flag
 from clipgnn.commands.terminal import terminal
 from clipgnn.errors import DatasetFileError, DatasetNotFoundError, one_line
 from clipgnn.parameters.datasets import DATASETS
@@ -61,7 +62,7 @@ def data(
             absent = isinstance(error, DatasetNotFoundError)
             if absent and name not in DATASETS:
                 raise
-            problems.append(str(error))
+            problems.append(with_flag(str(error), "root" if absent else None))
             rows.append([name, *[""] * 8, "missing" if absent else "damaged"])
             continue
         found = characteristics(graphs)

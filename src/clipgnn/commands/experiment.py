@@ -4,8 +4,7 @@ import shlex
 import signal
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, redirect_stdout
-from dataclasses import replace
+from contextlib import closing, contextmanager, redirect_stdout, suppress
 from functools import partial
 from pathlib import Path
 from types import FrameType
@@ -20,14 +19,21 @@ from clipgnn.commands.progress import ProgressDisplay
 from clipgnn.commands.status import show_status
 from clipgnn.commands.table_output import format_of, write_table
 from clipgnn.commands.terminal import terminal
-from clipgnn.errors import InvalidParameterError, StoreError, counted, one_line
-from clipgnn.experiments import data, work
+from clipgnn.errors import (
+    InvalidExperimentError,
+    InvalidParameterError,
+    StoreError,
+    counted,
+    one_line,
+)
+from clipgnn.experiments import work
 from clipgnn.experiments.executors import make_executor
 from clipgnn.experiments.experiment import Experiment
 from clipgnn.experiments.merge import merge as merge_stores
 from clipgnn.experiments.options import RunOptions
 from clipgnn.experiments.overrides import Overrides
 from clipgnn.experiments.plans import stored_experiment, with_stored_data
+from clipgnn.experiments.preparing import prepare_experiment
 from clipgnn.experiments.protocol import check_protocol
 from clipgnn.experiments.reading import find_experiment, read_experiment
 from clipgnn.experiments.repair import repair as repair_store
@@ -46,6 +52,7 @@ app = typer.Typer(
 def run(
     name: options.Name,
     store: options.Store = None,
+    root: options.Root = None,
     executor: options.Executor = "processes",
     address: options.Address = None,
     workers: options.Workers = None,
@@ -87,6 +94,8 @@ def run(
             heartbeat_timeout=heartbeat_timeout,
             retry_failed=retry_failed,
             take_over=take_over,
+            root=None if root is None else str(root.expanduser().absolute()),
+            search_path=_module_folders(name),
         ),
         format_name,
         output,
@@ -97,6 +106,7 @@ def run(
 def resume(
     name: options.RunName,
     store: options.Store = None,
+    root: options.Root = None,
     executor: options.Executor = "processes",
     address: options.Address = None,
     workers: options.Workers = None,
@@ -130,6 +140,8 @@ def resume(
             heartbeat_timeout=heartbeat_timeout,
             retry_failed=retry_failed,
             take_over=take_over,
+            root=None if root is None else str(root.expanduser().absolute()),
+            search_path=_module_folders(name),
         ),
         format_name,
         output,
@@ -242,16 +254,19 @@ def _run(
     chosen = format_of(format_name, output)  # an error must come before hours of training
     messages = terminal(stderr=True)
     with redirect_stdout(sys.stderr):  # PyG prints downloads to stdout
-        found = data.fingerprints(experiment.data_names, experiment.data)
-    experiment = replace(experiment, data=found)
+        experiment = prepare_experiment(experiment, run_options)
     run_trials = partial(
         work.run_trials,
         device=run_options.device,
         deterministic=run_options.deterministic,
         precision=run_options.precision,
+        root=run_options.root,
+        search_path=run_options.search_path,
     )
-    executor = make_executor(run_trials, run_options)
-    with Store(path, create=True) as store:
+    with (
+        closing(make_executor(run_trials, run_options)) as executor,
+        Store(path, create=True) as store,
+    ):
         try:
             # Output of libraries, such as Ray, must not get into the table.
             with (
@@ -362,6 +377,13 @@ def _check_exists(path: Path, name: str) -> None:
 def _experiment_name(name: str) -> str:
     """Return the name of an experiment that was given by name or by the path of its file."""
     return Path(name).name.removesuffix(".toml")
+
+
+def _module_folders(name: str) -> tuple[str, ...]:
+    """Return the folders of own modules: that of the experiment file, and the working directory."""
+    with suppress(InvalidExperimentError):  # only a store has the experiment
+        return str(find_experiment(name).parent.absolute()), str(Path.cwd())
+    return (str(Path.cwd()),)
 
 
 @contextmanager

@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import product
+from math import isfinite
 from typing import Any
 
 from clipgnn.errors import InvalidExperimentError, InvalidParameterError, shown, suggestion
@@ -14,10 +15,19 @@ from clipgnn.experiments.catalog import (
     SPLITS,
     TU_OPTIONS,
     TU_PREFIX,
+    is_own_dataset,
 )
 from clipgnn.experiments.experiment import KEPT, Axes, Experiment, ModelRow, check_groups
 from clipgnn.experiments.protocol import PROTOCOLS
-from clipgnn.parameters import MODELS, Recipe, Rule, Value
+from clipgnn.parameters import (
+    LARGEST_INTEGER,
+    MODELS,
+    Recipe,
+    Rule,
+    Value,
+    is_import_path,
+    model_named,
+)
 from clipgnn.parameters.datasets import BENCHMARKS, DATASETS, PROPERTY_TASKS
 
 MAX_TRIALS = 1_000_000
@@ -162,7 +172,7 @@ class _Reader:
         rows: list[ModelRow] = []
         for number, entry in enumerate(entries):
             at = f"models[{number}]"
-            model = self.word(f"{at}.model", entry.get("model"), MODELS)
+            model = self.model(f"{at}.model", entry.get("model"))
             name = self.text(f"{at}.name", entry.get("name", model))
             if name in [row.name for row in rows]:
                 raise self.error(f"{at}.name", f"must differ from the others. Got {name!r} again")
@@ -170,12 +180,29 @@ class _Reader:
                 f"{at}.datasets", entry.get("datasets", datasets), self.among(datasets)
             )
             axes = {key: entry[key] for key in entry if key not in _ROW_KEYS}
-            only = self.only(f"{at}.only", entry.get("only", {}), own, {model})
+            only = self.only(f"{at}.only", entry.get("only", {}), own, {model}, row=True)
             keep = {key: self.boolean(f"{at}.{key}", entry.get(key, kept[key])) for key in KEPT}
-            if any(keep.values()) and not MODELS[model].trained:
+            if any(keep.values()) and not model_named(model).trained:
                 keep = self.nothing_of_kernels(at, entry, model)
-            rows.append(ModelRow(name, model, self.axes(at, axes, {model}), own, only, **keep))
+            if keep["keep_models"] and is_import_path(model):
+                raise self.error(
+                    f"{at}.keep_models",
+                    f"must be false for {model!r}, because model files contain networks of clipgnn "
+                    "only. Use keep_predictions, or train the network in Python",
+                )
+            values = self.axes(at, axes, {model}, row=True)
+            rows.append(ModelRow(name, model, values, own, only, **keep))
         return tuple(rows)
+
+    def model(self, key: str, given: Any) -> str:
+        if is_import_path(given):
+            return self.text(key, given)
+        try:
+            return self.word(key, given, MODELS)
+        except InvalidExperimentError as error:
+            raise InvalidExperimentError(
+                f"{error} A network of your own is written 'module:Class'."
+            ) from None
 
     def nothing_of_kernels(self, at: str, entry: Mapping[str, Any], model: str) -> dict[str, bool]:
         """Keep nothing of kernels, which have no model files and no probabilities."""
@@ -188,24 +215,43 @@ class _Reader:
         return bool(self.value(key, given, Rule(bool)))
 
     def only(
-        self, at: str, entries: Any, datasets: tuple[str, ...], models: set[str]
+        self,
+        at: str,
+        entries: Any,
+        datasets: tuple[str, ...],
+        models: set[str],
+        *,
+        row: bool = False,
     ) -> dict[str, Axes]:
         if not isinstance(entries, dict):
             raise self.error(at, "must be a table of data sets")
         self.known_keys(at, entries, datasets)
         return {
-            dataset: self.axes(f"{at}.{dataset}", axes, models) for dataset, axes in entries.items()
+            dataset: self.axes(f"{at}.{dataset}", axes, models, row=row)
+            for dataset, axes in entries.items()
         }
 
-    def axes(self, at: str, entries: Any, models: set[str]) -> Axes:
-        """The values to try; every model that has the parameter must accept them."""
+    def axes(self, at: str, entries: Any, models: set[str], *, row: bool = False) -> Axes:
+        """The values to try; every model that has the parameter must accept them.
+
+        Parameters of a user's network are known when it is imported. Its row can therefore have any
+        parameter, and the tables of all rows can have none of it.
+        """
         if not isinstance(entries, dict):
             raise self.error(at, "must be a table of parameters")
         rules: dict[str, list[Rule]] = {}
         for model in sorted(models):
-            for key, rule in MODELS[model].rules.items():
+            for key, rule in model_named(model).rules.items():
                 rules.setdefault(key, []).append(rule)
-        self.known_keys(at, entries, rules)
+        hint = ""
+        if any(is_import_path(model) for model in models):
+            if row:
+                rules.update(
+                    {key: [] for key in entries if key not in rules and key.isidentifier()}
+                )
+            else:
+                hint = " Parameters of a network of your own belong in its table [[models]]."
+        self.known_keys(at, entries, rules, hint)
         return {
             key: self.values(f"{at}.{key}", value, *rules[key]) for key, value in entries.items()
         }
@@ -220,7 +266,10 @@ class _Reader:
         return values
 
     def value(self, key: str, given: Any, *rules: Rule) -> Value:
-        """The canonical form of a value that every rule allows."""
+        """The canonical form of a value that every rule allows; without rules, any scalar."""
+        if not rules and not _is_scalar(given):
+            problem = "must be a finite number, a printable string, or true or false"
+            raise self.error(key, f"{problem}. Got {shown(given)}")
         for rule in rules:
             if not rule.accepts_toml(given):
                 problem = f"must be {rule.in_toml()}. Got {shown(given)}"
@@ -241,6 +290,13 @@ class _Reader:
 
     def dataset(self, key: str, given: Any) -> str:
         name, *options = given.split(OPTION) if isinstance(given, str) else (given,)
+        if isinstance(given, str) and is_own_dataset(name):
+            if options:
+                raise self.error(
+                    key,
+                    f"an import path must not have an option after {OPTION}. Got {shown(given)}",
+                )
+            return self.text(key, given)
         for option in options:
             self.word(f"{key}: the option after {OPTION} in {shown(given)}", option, TU_OPTIONS)
         if isinstance(given, str) and name.startswith(TU_PREFIX):
@@ -257,7 +313,8 @@ class _Reader:
             return str(given)
         except InvalidExperimentError as error:
             raise InvalidExperimentError(
-                f"{error} Any other data set of the TU collection is written 'tu:NAME'."
+                f"{error} Any other data set of the TU collection is written 'tu:NAME', and one of "
+                "your own 'module:function'."
             ) from None
 
     def among(self, known: Iterable[str]) -> Callable[[str, Any], str]:
@@ -285,13 +342,24 @@ class _Reader:
             )
         return given
 
-    def known_keys(self, at: str, content: Mapping[str, Any], known: Iterable[str]) -> None:
+    def known_keys(
+        self, at: str, content: Mapping[str, Any], known: Iterable[str], hint: str = ""
+    ) -> None:
         known = list(known)
         for key in content:
             if key not in known:
                 short = key if key.isprintable() and len(key) <= 60 else shown(key)
                 full = f"{at}.{short}" if at else short
-                raise self.error(full, "is an unknown key", suggestion(key[:100], known))
+                raise self.error(full, "is an unknown key", suggestion(key[:100], known) + hint)
 
     def error(self, key: str, problem: str, close: str = "") -> InvalidExperimentError:
         return InvalidExperimentError(f"{self.file}: {key}: {problem}.{close}")
+
+
+def _is_scalar(value: object) -> bool:
+    """Return whether a value of TOML can be a value of any parameter."""
+    if isinstance(value, str):
+        return value.isprintable() and len(value) <= MAX_CHARACTERS
+    if isinstance(value, int):
+        return abs(value) <= LARGEST_INTEGER
+    return isinstance(value, float) and isfinite(value)

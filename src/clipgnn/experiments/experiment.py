@@ -10,7 +10,7 @@ from typing import Any
 from clipgnn.errors import InvalidParameterError, suggestion
 from clipgnn.experiments.catalog import GROUPS, VALIDATION_SHARE, fresh_name
 from clipgnn.experiments.trial import Trial
-from clipgnn.parameters import MODELS, NONE, Recipe, Value
+from clipgnn.parameters import NONE, Recipe, Value, is_import_path, model_named
 from clipgnn.parameters.datasets import PAIRED_TASKS
 
 Axes = Mapping[str, tuple[Value, ...]]
@@ -81,7 +81,8 @@ class Experiment:
         fresh: whether generated graphs of another seed are a second test set.
         published: the table of the paper whose numbers are shown for comparison.
         extremes: data sets for which the table also shows the best and the worst fold.
-        data: fingerprint of each of `data_names`, if known; a run computes it and a store keeps it.
+        data: fingerprint of each of `data_names`, if known; `prepare_experiment` computes it and a
+            store keeps it.
     """
 
     name: str
@@ -113,10 +114,23 @@ class Experiment:
         )
 
     @property
+    def datasets_read(self) -> tuple[str, ...]:
+        """Names of the data sets of its trials."""
+        return tuple(dict.fromkeys(cell.dataset for cell in self.cells))
+
+    @property
+    def own_models(self) -> tuple[str, ...]:
+        """Import paths of the networks of users among its models."""
+        models = {row.name: row.model for row in self.rows}
+        used = dict.fromkeys(models[cell.row] for cell in self.cells)
+        return tuple(model for model in used if is_import_path(model))
+
+    @property
     def data_names(self) -> tuple[str, ...]:
-        """Names of all data that its trials read."""
-        names = tuple(dict.fromkeys(cell.dataset for cell in self.cells))
-        return (*names, *(fresh_name(name) for name in names)) if self.fresh else names
+        """Names of all data and of all networks of users, whose fingerprints trials have."""
+        names = self.datasets_read
+        fresh = (fresh_name(name) for name in names) if self.fresh else ()
+        return (*names, *fresh, *self.own_models)
 
     @property
     def num_trials(self) -> int:
@@ -142,10 +156,14 @@ class Experiment:
         """The values that a row tries on a data set.
 
         Later ones replace earlier ones: the grid, the row, the data set, the row on the data set.
+        Of the tables for all rows, a network of a user only takes the values of the recipe.
         """
-        known = MODELS[row.model].rules
-        layers = (self.grid, row.axes, self.only.get(dataset, {}), row.only.get(dataset, {}))
-        return {key: values for layer in layers for key, values in layer.items() if key in known}
+        known = model_named(row.model).rules
+        grid, only = (
+            {key: values for key, values in shared.items() if key in known}
+            for shared in (self.grid, self.only.get(dataset, {}))
+        )
+        return {**grid, **row.axes, **only, **row.only.get(dataset, {})}
 
     def trials_of(self, cell: Cell, configuration: Configuration) -> list[Trial]:
         """The trials of a configuration: every fold to run, for every seed."""
@@ -155,6 +173,9 @@ class Experiment:
                 dataset=cell.dataset,
                 data=self.data.get(cell.dataset, ""),
                 model=configuration.model,
+                model_source=self.data.get(configuration.model, "")
+                if is_import_path(configuration.model)
+                else "",
                 parameters=configuration.parameters,
                 recipe=configuration.recipe,
                 split=self.split,
@@ -225,7 +246,7 @@ class Experiment:
             recipe = {
                 key: value
                 for key, default in Recipe.defaults().items()
-                if MODELS[row.model].trained
+                if model_named(row.model).trained
                 and (value := chosen.get(key, default)) not in (None, NONE)
             }
             parameters = {key: value for key, value in chosen.items() if key not in Recipe.names()}

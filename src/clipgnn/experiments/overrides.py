@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 
 from clipgnn.errors import InvalidParameterError, shown, suggestion
 from clipgnn.experiments.experiment import Axes, Experiment, check_groups
-from clipgnn.parameters import MODELS, Recipe, Rule, Value
+from clipgnn.parameters import Recipe, Rule, Value, model_named
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class Overrides:
                     parameter="where",
                 )
         # A parameter of removed models would be an unknown key when the part is read again.
-        known = {key for row in rows for key in MODELS[row.model].rules}
+        known = {key for row in rows for key in model_named(row.model).rules}
         epochs: Axes = {"epochs": ()} if self.epochs else {}
         narrowed = replace(
             experiment,
