@@ -124,8 +124,8 @@ def _hash(path: str, network: type["Network"]) -> str:
 def _files(name: str, path: str) -> dict[str, bytes]:
     """Read the Python files of a top-level package or module, by their names from there."""
     try:
-        spec = find_spec(name)
-    except ValueError:  # a module such as __main__
+        spec = None if name == "__main__" else find_spec(name)
+    except ValueError:  # a module that was not imported from a file
         spec = None
     files: dict[str, Path] = {}
     if spec is not None and spec.submodule_search_locations:

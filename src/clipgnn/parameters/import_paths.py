@@ -42,7 +42,7 @@ def top_level(path: str) -> str:
 
 def search_in(folders: Iterable[str]) -> None:
     """Let this process find modules in folders too, after all other modules."""
-    sys.path += [folder for folder in folders if folder not in sys.path]
+    sys.path += [folder for folder in dict.fromkeys(folders) if folder not in sys.path]
 
 
 def import_object(path: str) -> Any:
