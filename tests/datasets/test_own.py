@@ -19,7 +19,7 @@ EDGES = torch.tensor([[0, 1], [1, 0]])
 PYG = [Data(edge_index=EDGES, num_nodes=2, y=torch.tensor([own])) for own in (0, 1)]
 
 
-class Stored(InMemoryDataset):
+class Stored(InMemoryDataset):  # type: ignore[misc]
     """A data set of PyTorch Geometric."""
 
     def __init__(self) -> None:

@@ -238,11 +238,11 @@ def test_a_value_for_all_rows_is_not_silently_left_out(package: Package, table: 
     package.write(nets=NETS.replace("width", "hidden_channels"))
     values = {"hidden_channels": 8}
     shared = {"grid": values} if table == "grid" else {"only": {"csl": values}}
-    models = [{"model": "clip"}, {"model": package.net, "name": "own"}]
+    models: list[dict[str, Any]] = [{"model": "clip"}, {"model": package.net, "name": "own"}]
     spec = package.experiment(datasets=["csl"], models=models, **shared)
     with pytest.raises(InvalidParameterError, match=rf"hidden_channels must be .* not .*\[{table}"):
         prepare_experiment(spec, package.options)
-    models[1] |= values if table == "grid" else {"only": {"csl": values}}  # type: ignore[operator]
+    models[1] |= values if table == "grid" else {"only": {"csl": values}}
     spec = package.experiment(datasets=["csl"], models=models, **shared)
     assert prepare_experiment(spec, package.options).own_models == (package.net,)
 

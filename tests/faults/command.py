@@ -10,13 +10,18 @@ from clipgnn import cli
 from clipgnn.errors import ClipGNNError
 
 
-def experiment(*words: str) -> str:
+def experiment(*words: str, encoding: str = "utf-8") -> str:
     """What `clipgnn experiment …` prints; a refusal is raised, as the library raises it."""
+    return command("experiment", *words, encoding=encoding)
+
+
+def command(*words: str, encoding: str = "utf-8") -> str:
+    """What `clipgnn …` prints to a terminal with an encoding; a refusal is raised."""
     # As a terminal has them: text on bytes.
-    printed, errors = (io.TextIOWrapper(io.BytesIO(), "utf-8", newline="") for _ in range(2))
+    printed, errors = (io.TextIOWrapper(io.BytesIO(), encoding, newline="") for _ in range(2))
     status: object = 0
     with (
-        mock.patch.object(sys, "argv", ["clipgnn", "experiment", *words]),
+        mock.patch.object(sys, "argv", ["clipgnn", *words]),
         contextlib.redirect_stdout(printed),
         contextlib.redirect_stderr(errors),
     ):

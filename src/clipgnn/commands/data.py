@@ -83,7 +83,7 @@ def data(
     header = ["data set", "graphs", "classes", "avg nodes", "avg degree", "max nodes", "labels"]
     _print_table([*header, "largest group", "distinct", "note"], rows, format)
     if format is TableFormat.text:
-        typer.echo(
+        print(
             "largest group: maximum number of nodes of a graph with identical attributes (the "
             "colors CLIP needs)\ndistinct: maximum number of graphs that message passing can "
             "distinguish"
@@ -105,7 +105,7 @@ def _print_table(header: Sequence[str], rows: Sequence[Sequence[str]], form: Tab
         ruler = ["---", *["---:"] * (len(header) - 2)]
         named = [[escape(name), *cells] for name, *cells in shown]
         for row in (header[:-1], ruler, *named):
-            typer.echo(f"| {' | '.join(row)} |")
+            print(f"| {' | '.join(row)} |")
         return
     console = terminal()
     if not console.is_terminal:
