@@ -12,9 +12,12 @@ import pytest
 from tests.experiments.own_files import write_paths
 from tests.faults.command import experiment, numbers
 
+from clipgnn import ModelSpec, Recipe, Split, train
+from clipgnn.datasets.own import load_own
 from clipgnn.errors import ClipGNNError
 from clipgnn.experiments import own_models
 from clipgnn.experiments.store import Store
+from clipgnn.parameters.import_paths import search_in
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "own_experiment"
 SHORT = ("--epochs", "2", "--folds", "1", "--device", "cpu", "--format", "csv")
@@ -56,6 +59,19 @@ def test_the_example_in_this_process_and_in_others(folder: Path) -> None:
         [model, data] for model in ("SumNet", "4-CLIP") for data in ("ladders.data:load", "tu:OWN")
     ]
     assert "ladders.nets:SumNet" in here, "the provenance has the hash of its source"
+
+
+def test_folds_that_train_together_train_as_they_do_alone(folder: Path) -> None:
+    """The batches of several members have padding, which a network must leave out."""
+    search_in([str(folder / "example")])
+    graphs = load_own("ladders.data:load")
+    spec, recipe = ModelSpec("ladders.nets:SumNet", {"num_steps": 1}), Recipe(epochs=2)
+    splits = [Split(train=range(10 + own, 60), test=range(7 + own)) for own in range(3)]
+    together = train(graphs, spec, recipe, splits, [0, 1, 2], together=True)
+    alone = train(graphs, spec, recipe, splits, [0, 1, 2], together=False)
+    for own, other in zip(together, alone, strict=True):
+        curves = own.history.curves.train_loss, other.history.curves.train_loss
+        assert curves[0] == pytest.approx(curves[1], rel=1e-4)
 
 
 def test_commands_that_read_a_store_import_nothing(folder: Path) -> None:
