@@ -94,6 +94,17 @@ def test_reading_imports_nothing(package: Package) -> None:
     assert package.name not in sys.modules
 
 
+def test_folders_are_searched_only_for_import_paths(package: Package) -> None:
+    spec = package.experiment(datasets=["csl"], models=[{"model": "gin", "num_layers": 1}])
+    trials = prepare_experiment(spec, package.options).trials()
+    assert str(package.folder) not in sys.path
+    assert not spec.uses_own_code
+    run_trials(trials[:1], search_path=package.options.search_path)
+    assert str(package.folder) not in sys.path
+    prepare_experiment(package.experiment(models=[{"model": "gin"}]), package.options)
+    assert str(package.folder) in sys.path
+
+
 def test_values_of_rows_and_data_sets(package: Package) -> None:
     both = {"datasets": ["csl", package.load]}
     spec = package.experiment(

@@ -8,7 +8,7 @@ from math import prod
 from typing import Any
 
 from clipgnn.errors import InvalidParameterError, suggestion
-from clipgnn.experiments.catalog import GROUPS, VALIDATION_SHARE, fresh_name
+from clipgnn.experiments.catalog import GROUPS, VALIDATION_SHARE, fresh_name, is_own_dataset
 from clipgnn.experiments.trial import Trial
 from clipgnn.parameters import NONE, Recipe, Value, is_import_path, model_named
 from clipgnn.parameters.datasets import PAIRED_TASKS
@@ -124,6 +124,11 @@ class Experiment:
         models = {row.name: row.model for row in self.rows}
         used = dict.fromkeys(models[cell.row] for cell in self.cells)
         return tuple(model for model in used if is_import_path(model))
+
+    @property
+    def uses_own_code(self) -> bool:
+        """Whether it has a data set or a network of the user."""
+        return bool(self.own_models) or any(map(is_own_dataset, self.datasets_read))
 
     @property
     def data_names(self) -> tuple[str, ...]:

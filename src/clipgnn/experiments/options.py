@@ -40,7 +40,7 @@ class RunOptions:
         root: folder of the TU data sets on every machine that runs trials; by default the
             environment variable CLIPGNN_DATA of each machine, or the user's cache.
         search_path: folders of the user's own modules on every machine that runs trials, in
-            addition to `sys.path`.
+            addition to `sys.path`; used if the experiment has import paths.
 
     Raises:
         InvalidParameterError: if a value is out of range.

@@ -11,6 +11,7 @@ from clipgnn.experiments.data import fingerprints
 from clipgnn.experiments.experiment import Configuration, Experiment
 from clipgnn.experiments.options import RunOptions
 from clipgnn.experiments.own_models import check_parameters, source_of
+from clipgnn.experiments.trial import canonical
 from clipgnn.parameters import Recipe, is_import_path
 from clipgnn.parameters.import_paths import described, search_in
 
@@ -33,7 +34,8 @@ def prepare_experiment(experiment: Experiment, options: RunOptions | None = None
             the experiment, or its parameters are not valid.
     """
     options = options or RunOptions()
-    search_in(options.search_path)
+    if experiment.uses_own_code:
+        search_in(options.search_path)
     sources = {path: source_of(path) for path in experiment.own_models}
     for path, source in sources.items():
         if experiment.data.get(path, source) != source:
@@ -47,11 +49,15 @@ def prepare_experiment(experiment: Experiment, options: RunOptions | None = None
             check_parameters(experiment, row)
 
     def build(dataset: str, graphs: Any) -> None:
-        """Build each configuration of each network of the user once, to find errors early."""
-        for cell in experiment.cells:
-            for configuration in cell.configurations:
-                if cell.dataset == dataset and is_import_path(configuration.model):
-                    _build(configuration, graphs)
+        """Build the networks of users that differ, to find errors before the first trial."""
+        different = {
+            canonical([own.model, dict(own.parameters), own.recipe.get("loss")]): own
+            for cell in experiment.cells
+            for own in cell.configurations
+            if cell.dataset == dataset and is_import_path(own.model)
+        }
+        for configuration in different.values():
+            _build(configuration, graphs)
 
     names = [name for name in experiment.data_names if name not in sources]
     found = fingerprints(names, experiment.data, options.root, build)

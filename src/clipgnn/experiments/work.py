@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clipgnn.errors import InvalidParameterError
-from clipgnn.experiments.catalog import VALIDATION_SHARE
+from clipgnn.experiments.catalog import VALIDATION_SHARE, is_own_dataset
 from clipgnn.experiments.data import Loaded, load
 from clipgnn.experiments.machine import installed_versions, this_machine
 from clipgnn.experiments.own_models import check_source
@@ -56,7 +56,8 @@ def run_trials(
             f"Got {len(configurations)} configurations. Run one configuration at a time."
         )
     first = trials[0]
-    search_in(search_path)
+    if is_import_path(first.model) or is_own_dataset(first.dataset):
+        search_in(search_path)
     if first.model_source:
         check_source(first)
     device = device if model_named(first.model).trained else "cpu"
