@@ -46,6 +46,8 @@ PACKAGES = {
 
 def test_every_example_is_tested() -> None:
     assert {path.name for path in EXAMPLES.glob("*.py")} == set(EXPECTED)
+    # The experiment is tested in tests/commands/test_own_experiment.py.
+    assert {path.parent.name for path in EXAMPLES.glob("*/*.toml")} == {"own_experiment"}
 
 
 @pytest.mark.parametrize(

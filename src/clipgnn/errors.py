@@ -63,7 +63,13 @@ class OutputError(ClipGNNError, OSError):
 
 
 class DatasetNotFoundError(ClipGNNError, FileNotFoundError):
-    """Data set that was not found and could not be downloaded."""
+    """Data set that was not found and could not be downloaded.
+
+    `parameter` is the name of the folder's parameter in the message, which the command line
+    replaces by its flag.
+    """
+
+    parameter = "root"
 
 
 class DatasetFileError(ClipGNNError, ValueError):

@@ -90,7 +90,7 @@ def _checked(path: str | os.PathLike[str]) -> Path | int:
         needed = [target, folder] if stat.S_ISREG(mode) else [target]
     for name in needed:
         if not os.access(name, os.W_OK):
-            raise PermissionError(f"No permission to write to {name}")
+            raise PermissionError(f"No permission to write to {name!r}")
     return Path(target)
 
 

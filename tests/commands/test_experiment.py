@@ -119,7 +119,7 @@ def test_parts(call):
 def test_replaced_data_are_measured_again(call, monkeypatch):
     csl = (*RUN, "--datasets", "csl")
     assert f"Data: csl {fake_fingerprint('csl')} (" in call(*csl)[1]
-    monkeypatch.setattr(data, "fingerprint_of", lambda dataset: f"new {dataset}")
+    monkeypatch.setattr(data, "fingerprint_of", lambda dataset, *_: f"new {dataset}")
     status, output, errors = call("resume", "small", "--executor", "in-process")
     assert (status, output) == (2, "")
     assert f"must have the fingerprint {fake_fingerprint('csl')}" in errors
@@ -144,7 +144,7 @@ def test_only_commands_on_the_same_data_are_listed(call, monkeypatch):
     both = "run small --executor in-process --device cpu`"
     assert call(*RUN, "--datasets", "csl")[0] == 0
     changed = {"csl": "new"}
-    monkeypatch.setattr(data, "fingerprint_of", lambda name: changed.get(name, name))
+    monkeypatch.setattr(data, "fingerprint_of", lambda name, *_: changed.get(name, name))
     status, text, messages = call(*RUN, "--format", "markdown")
     assert status == 0
     assert "csl has changed since the last run" in messages
@@ -171,7 +171,7 @@ def test_a_report_of_the_whole_finds_the_data_of_its_parts(call, monkeypatch):
     assert "Trials: 48 of 48 finished" in call("report", "small", "--experiment", "small")[1]
     # another experiment of the same store has other data of that name
     Path("experiments/other.toml").write_text(SMALL)
-    monkeypatch.setattr(data, "fingerprint_of", lambda dataset: f"new {dataset}")
+    monkeypatch.setattr(data, "fingerprint_of", lambda dataset, *_: f"new {dataset}")
     other = ("other", *RUN[2:], "--store", "runs/small.sqlite")
     assert call("run", *other)[0] == 0
     assert "Trials: 48 of 48 finished" in call("report", "small", "--experiment", "small")[1]
@@ -180,7 +180,7 @@ def test_a_report_of_the_whole_finds_the_data_of_its_parts(call, monkeypatch):
 
 
 def test_missing_data_are_reported_once_before_any_trial(call, monkeypatch):
-    def missing(dataset):
+    def missing(dataset, *_):
         raise DatasetNotFoundError(f"The data set {dataset!r} is not there.")
 
     monkeypatch.setattr(data, "fingerprint_of", missing)

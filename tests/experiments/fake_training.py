@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from clipgnn.curves import Curves
+from clipgnn.experiments.content import parse_experiment
 from clipgnn.experiments.data import fingerprints
 from clipgnn.experiments.experiment import Experiment
-from clipgnn.experiments.reading import parse_experiment
 from clipgnn.experiments.trial import Trial, TrialResult
 
 SMALL = """
@@ -60,7 +60,7 @@ def on_real_data(spec: Experiment) -> Experiment:
     return replace(spec, data=fingerprints(spec.data_names, {}))
 
 
-def fake_fingerprint(dataset: str) -> str:
+def fake_fingerprint(dataset: str, root: str | None = None, inspect: object = None) -> str:
     """Stands in for loading the data."""
     return sha256(dataset.encode()).hexdigest()[:16]
 

@@ -6,12 +6,13 @@ from typing import Any
 
 import pytest
 import torch
+from tests.experiments.own_files import write_paths
 
 from clipgnn.datasets.properties import circular_skip_links
 from clipgnn.errors import DatasetFileError, DatasetNotFoundError, InvalidParameterError
+from clipgnn.experiments.content import parse_experiment
 from clipgnn.experiments.data import _joined, fingerprint_of, fingerprints, load
 from clipgnn.experiments.executors.in_process import InProcessExecutor
-from clipgnn.experiments.reading import parse_experiment
 from clipgnn.experiments.run import run_experiment
 from clipgnn.experiments.store import Store
 from clipgnn.experiments.trial import Trial
@@ -28,22 +29,6 @@ def data(tmp_path, monkeypatch):
 
 def missing(path: Path) -> None:
     raise FileNotFoundError(path)
-
-
-def write_paths(folder: Path, nodes: int = 3, graphs: int = 8) -> None:
-    """Paths and, for the other class, cycles of some nodes in the TU layout."""
-    folder.mkdir(parents=True, exist_ok=True)
-    name, edges = folder.name, []
-    for graph in range(graphs):
-        first = graph * nodes + 1
-        pairs = [(first + node, first + node + 1) for node in range(nodes - 1)]
-        if graph % 2:
-            pairs.append((first, first + nodes - 1))
-        edges += [f"{a}, {b}\n{b}, {a}" for a, b in pairs]
-    (folder / f"{name}_A.txt").write_text("\n".join(edges) + "\n")
-    indicator = "".join(f"{graph + 1}\n" * nodes for graph in range(graphs))
-    (folder / f"{name}_graph_indicator.txt").write_text(indicator)
-    (folder / f"{name}_graph_labels.txt").write_text("1\n2\n" * (graphs // 2))
 
 
 def own_spec(model="wl"):

@@ -63,7 +63,7 @@ def test_trials(store):
         given = {**trial.parameters, **trial.recipe}
         if trial.model == "awl":
             given["parameter_seed"] = given.pop("seed")
-        for name in rows.columns[9 : list(rows.columns).index("outcome")]:
+        for name in rows.columns[10 : list(rows.columns).index("outcome")]:
             if name in given:
                 assert row[name] == given.pop(name)
             else:
@@ -109,7 +109,7 @@ def test_types(store):
     kinds = {name: str(dtype) for name, dtype in store.dataframe().dtypes.items()}
     assert kinds.pop("finished").startswith("datetime64[")
     text = ("dataset", "data", "model", "split", "outcome", "metric", "device", "source", "commit")
-    for name in (*text, "groups", "fresh", "norm", "loss"):
+    for name in (*text, "groups", "fresh", "model_source", "norm", "loss"):
         assert kinds.pop(name) == "category", name
     for name in ("identity", "error"):
         assert kinds.pop(name) == "string"

@@ -9,8 +9,9 @@ from tests.experiments.fake_training import CONTENT, on_fake_data, small_experim
 
 from clipgnn.datasets import load_dataset, stratified_folds
 from clipgnn.errors import InvalidExperimentError, InvalidParameterError
-from clipgnn.experiments.experiment import Overrides
-from clipgnn.experiments.reading import find_experiment, parse_experiment, read_experiment
+from clipgnn.experiments.content import parse_experiment
+from clipgnn.experiments.overrides import Overrides
+from clipgnn.experiments.reading import find_experiment, read_experiment
 from clipgnn.parameters import Recipe
 from clipgnn.report.published import PAPER_NUMBERS
 

@@ -16,12 +16,12 @@ from tests.experiments.fake_training import (
 )
 
 from clipgnn.experiments import jobs, run
+from clipgnn.experiments.content import parse_experiment
 from clipgnn.experiments.executors.in_process import InProcessExecutor
 from clipgnn.experiments.executors.processes import ProcessExecutor
-from clipgnn.experiments.experiment import Overrides
 from clipgnn.experiments.jobs import group_of, jobs_of
 from clipgnn.experiments.options import RunOptions
-from clipgnn.experiments.reading import parse_experiment
+from clipgnn.experiments.overrides import Overrides
 from clipgnn.experiments.run import run_experiment
 from clipgnn.experiments.store import Store
 from clipgnn.experiments.work import run_trials

@@ -11,10 +11,10 @@ from tests.training.examples import some_graphs
 
 from clipgnn.errors import InvalidExperimentError
 from clipgnn.experiments.artifacts import load_model, load_predictions
+from clipgnn.experiments.content import parse_experiment
 from clipgnn.experiments.data import Loaded
 from clipgnn.experiments.executors.in_process import InProcessExecutor
 from clipgnn.experiments.experiment import Experiment
-from clipgnn.experiments.reading import parse_experiment
 from clipgnn.experiments.run import run_experiment
 from clipgnn.experiments.store import Store
 from clipgnn.experiments.work import run_trials
@@ -41,7 +41,7 @@ CONTENT: dict[str, Any] = {
 def experiment(monkeypatch: pytest.MonkeyPatch) -> Experiment:
     graphs = some_graphs(40)
     loaded = Loaded(graphs, 40, None)
-    monkeypatch.setattr("clipgnn.experiments.work.load", lambda trial: loaded)
+    monkeypatch.setattr("clipgnn.experiments.work.load", lambda trial, root: loaded)
     return on_real_data(parse_experiment(CONTENT, "kept", "kept.toml"))
 
 

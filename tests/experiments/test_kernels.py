@@ -14,11 +14,12 @@ from tests.experiments.fake_training import (
 )
 
 from clipgnn.baselines.svm import Kernel
+from clipgnn.experiments.content import parse_experiment
 from clipgnn.experiments.evaluation import evaluate
 from clipgnn.experiments.executors.in_process import InProcessExecutor
-from clipgnn.experiments.experiment import Experiment, Overrides
+from clipgnn.experiments.experiment import Experiment
 from clipgnn.experiments.jobs import jobs_of
-from clipgnn.experiments.reading import parse_experiment
+from clipgnn.experiments.overrides import Overrides
 from clipgnn.experiments.run import run_experiment
 from clipgnn.experiments.store import Store
 from clipgnn.experiments.work import run_trials

@@ -11,9 +11,9 @@ from tests.faults.command import experiment as command
 from clipgnn.errors import ClipGNNError, InvalidParameterError, StoreError
 from clipgnn.experiments.commits import commits_with
 from clipgnn.experiments.executors.in_process import InProcessExecutor
-from clipgnn.experiments.experiment import Overrides
 from clipgnn.experiments.machine import hash_of_files
 from clipgnn.experiments.merge import Merged, merge
+from clipgnn.experiments.overrides import Overrides
 from clipgnn.experiments.run import run_experiment
 from clipgnn.experiments.store import Store
 

@@ -11,8 +11,8 @@ from clipgnn.experiments import heartbeat
 from clipgnn.experiments.evaluation import evaluate
 from clipgnn.experiments.executors.in_process import InProcessExecutor
 from clipgnn.experiments.executors.processes import ProcessExecutor
-from clipgnn.experiments.experiment import Overrides
 from clipgnn.experiments.options import RunOptions
+from clipgnn.experiments.overrides import Overrides
 from clipgnn.experiments.run import RunProgress, run_experiment
 from clipgnn.experiments.store import Store
 

@@ -12,8 +12,9 @@ from tests.experiments.fake_training import fake_result, small_experiment, with_
 
 from clipgnn.curves import Curves
 from clipgnn.errors import InvalidParameterError
-from clipgnn.experiments.experiment import KEPT, Overrides
+from clipgnn.experiments.experiment import KEPT
 from clipgnn.experiments.jobs import Job, attempt
+from clipgnn.experiments.overrides import Overrides
 from clipgnn.experiments.plans import with_stored_data
 from clipgnn.experiments.reading import find_experiment, read_experiment
 from clipgnn.experiments.store import Store
@@ -81,6 +82,16 @@ def test_the_kept_results_are_those_of_the_table(tmp_path):
     assert spec.data["MUTAG"] == MUTAG
     part = Overrides(models=["0-CLIP", "CLIP"], datasets=["MUTAG"])(spec)
     assert {trial.identity for trial in part.trials()} <= finished
+
+
+def test_the_source_of_a_network_is_in_the_identity_of_its_trials_only():
+    assert "model_source" not in TRIAL.content
+    own = replace(TRIAL, model="my_package.nets:Net", model_source="0123456789ab")
+    assert '"model":"my_package.nets:Net","model_source":"0123456789ab","num_folds"' in own.content
+    assert own.identity == "f853d33b0a816fe6"
+    assert replace(own, model_source="0123456789ac").identity != own.identity
+    assert own.fingerprints == {"csl": TRIAL.data, "my_package.nets:Net": "0123456789ab"}
+    assert TRIAL.fingerprints == {"csl": TRIAL.data}
 
 
 def test_order_of_parameters_is_no_part_of_the_identity():

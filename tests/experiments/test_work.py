@@ -9,12 +9,13 @@ from tests.optional import marks_of
 from tests.training.examples import some_graphs
 
 from clipgnn.experiments import work
+from clipgnn.experiments.content import parse_experiment
 from clipgnn.experiments.data import Loaded, load
 from clipgnn.experiments.executors.in_process import InProcessExecutor
-from clipgnn.experiments.experiment import Overrides
 from clipgnn.experiments.jobs import Job, attempt
+from clipgnn.experiments.overrides import Overrides
 from clipgnn.experiments.plans import stored_experiment
-from clipgnn.experiments.reading import find_experiment, parse_experiment, read_experiment
+from clipgnn.experiments.reading import find_experiment, read_experiment
 from clipgnn.experiments.run import run_experiment
 from clipgnn.experiments.store import Store
 from clipgnn.experiments.work import run_trials
@@ -65,7 +66,7 @@ def _edges(rule: Rule) -> list[Value]:
 )
 def test_what_the_schema_accepts_can_be_trained(monkeypatch, model, key, value):
     loaded = Loaded(some_graphs(40), 40, None)
-    monkeypatch.setattr("clipgnn.experiments.work.load", lambda trial: loaded)
+    monkeypatch.setattr("clipgnn.experiments.work.load", lambda trial, root: loaded)
     content = {"datasets": ["csl"], "models": [{"model": model}], "grid": {"epochs": 1, key: value}}
     [result] = run_trials(parse_experiment(content, "a", "a.toml").trials()[:1])
     assert all(map(isfinite, [*result.curves.train_loss, *result.curves.test_score]))

@@ -10,9 +10,9 @@ from clipgnn import cli
 from clipgnn.errors import ClipGNNError
 
 
-def experiment(*words: str) -> str:
+def experiment(*words: str, encoding: str = "utf-8") -> str:
     """What `clipgnn experiment …` prints; a refusal is raised, as the library raises it."""
-    return command("experiment", *words)
+    return command("experiment", *words, encoding=encoding)
 
 
 def report(*words: str) -> str:
@@ -20,10 +20,10 @@ def report(*words: str) -> str:
     return command("report", *words)
 
 
-def command(*words: str) -> str:
-    """What `clipgnn …` prints, likewise."""
+def command(*words: str, encoding: str = "utf-8") -> str:
+    """What `clipgnn …` prints to a terminal with an encoding; a refusal is raised."""
     # As a terminal has them: text on bytes.
-    printed, errors = (io.TextIOWrapper(io.BytesIO(), "utf-8", newline="") for _ in range(2))
+    printed, errors = (io.TextIOWrapper(io.BytesIO(), encoding, newline="") for _ in range(2))
     status: object = 0
     with (
         mock.patch.object(sys, "argv", ["clipgnn", *words]),

@@ -35,6 +35,8 @@ def fake_run_trials(
     device: str = "cpu",
     deterministic: bool = False,
     precision: str | None = None,
+    root: str | None = None,
+    search_path: Sequence[str] = (),
 ) -> list[TrialResult]:
     log = os.environ.get("FAKE_LOG")
     train = company if "FAKE_COMPANY" in os.environ else fake

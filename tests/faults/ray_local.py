@@ -1,12 +1,17 @@
 """Starts a Ray of its own through the executor; a job stops its process. Prints what it saw.
 
 The first line has the local addresses of all sockets on which this process and its descendants
-listen, the others have the outcome of each job.
+listen, the next ones have the outcome of each job, and the last ones compare the curves of the
+example with an own network, trained by Ray, with those of this process.
+
+Arguments: a folder with the example, and a folder with the TU data set OWN.
 """
 
 import os
 import signal
+import sys
 from collections.abc import Iterator, Sequence
+from functools import partial
 from ipaddress import ip_address
 from pathlib import Path
 
@@ -16,7 +21,11 @@ from clipgnn.experiments.executors import make_executor
 from clipgnn.experiments.executors.ray_cluster import RayExecutor
 from clipgnn.experiments.jobs import jobs_of
 from clipgnn.experiments.options import RunOptions
+from clipgnn.experiments.overrides import Overrides
+from clipgnn.experiments.preparing import prepare_experiment
+from clipgnn.experiments.reading import read_experiment
 from clipgnn.experiments.trial import Trial, TrialResult
+from clipgnn.experiments.work import run_trials
 
 LISTENING = "0A"
 
@@ -56,6 +65,21 @@ def listening() -> list[str]:
     return found
 
 
+def compared(example: str, root: str) -> Iterator[str]:
+    """Train a network of the user on a data set of the user, and on one in the TU layout."""
+    options = RunOptions(executor="ray", root=root, search_path=(example,))
+    experiment = read_experiment(Path(example, "ladders.toml"))
+    part = Overrides(models=["SumNet"], where={"num_steps": (1,)}, epochs=2, folds=1)
+    prepared = prepare_experiment(part(experiment), options)
+    work = partial(run_trials, root=options.root, search_path=options.search_path)
+    for outcome in make_executor(work, options).run(
+        iter(jobs_of(prepared.trials(), together=False))
+    ):
+        assert outcome.results is not None, outcome.traceback
+        [trained], [here] = outcome.results, run_trials(outcome.job.trials, root=root)
+        yield f"{outcome.job.trials[0].dataset} {trained.curves == here.curves}"
+
+
 def main() -> None:
     from tests.faults import ray_local
 
@@ -71,6 +95,7 @@ def main() -> None:
             for outcome in executor.run(iter(jobs[:3]))
         ]
         print(*sorted(outcomes), sep="\n", flush=True)
+        print(*compared(*sys.argv[1:]), sep="\n", flush=True)
     finally:
         executor.close()
 

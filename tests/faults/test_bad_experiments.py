@@ -9,12 +9,11 @@ from tests.experiments.fake_training import CONTENT, SMALL, small_experiment
 
 from clipgnn.datasets.tu import find_tu
 from clipgnn.errors import InvalidExperimentError, InvalidParameterError
-from clipgnn.experiments.experiment import Overrides
+from clipgnn.experiments.content import MAX_TRIALS, parse_experiment
+from clipgnn.experiments.overrides import Overrides
 from clipgnn.experiments.reading import (
     MAX_BYTES,
-    MAX_TRIALS,
     find_experiment,
-    parse_experiment,
     read_experiment,
 )
 

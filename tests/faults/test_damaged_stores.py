@@ -16,10 +16,10 @@ from tests.faults.command import experiment, report
 from clipgnn.errors import ClipGNNError, DamagedStoreError, StoreError
 from clipgnn.experiments.checksums import checksum
 from clipgnn.experiments.compact import compact
+from clipgnn.experiments.content import parse_experiment
 from clipgnn.experiments.evaluation import evaluate
 from clipgnn.experiments.executors.in_process import InProcessExecutor
-from clipgnn.experiments.experiment import Overrides
-from clipgnn.experiments.reading import parse_experiment
+from clipgnn.experiments.overrides import Overrides
 from clipgnn.experiments.repair import Repaired, repair
 from clipgnn.experiments.rows import COLUMNS
 from clipgnn.experiments.run import run_experiment

@@ -16,8 +16,8 @@ from clipgnn.errors import StoreLockedError
 from clipgnn.experiments import recording, sessions
 from clipgnn.experiments.executors.in_process import InProcessExecutor
 from clipgnn.experiments.executors.processes import ProcessExecutor
-from clipgnn.experiments.experiment import Overrides
 from clipgnn.experiments.options import RunOptions
+from clipgnn.experiments.overrides import Overrides
 from clipgnn.experiments.run import RunProgress, run_experiment
 from clipgnn.experiments.sessions import Session
 from clipgnn.experiments.store import Store

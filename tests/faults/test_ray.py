@@ -1,5 +1,6 @@
 """A run on a real Ray cluster of several nodes, one of which is killed while it is going."""
 
+import shutil
 import socket
 import subprocess
 import sys
@@ -8,6 +9,7 @@ from ipaddress import ip_address
 
 import pytest
 from tests.experiments.fake_training import SMALL, fake
+from tests.experiments.own_files import write_paths
 from tests.faults.command import numbers
 from tests.faults.fake_cli import COMMAND, ENVIRONMENT, ROOT
 
@@ -87,9 +89,14 @@ def test_an_address_that_is_none(address):
         make_executor(fake, RunOptions(executor="ray", address=address))
 
 
-def test_a_ray_of_its_own_is_on_loopback_and_replaces_a_stopped_process():
+def test_a_ray_of_its_own_is_on_loopback_and_replaces_a_stopped_process(tmp_path):
+    """And its processes find the modules and the data of a user; all with one start of Ray."""
+    example = shutil.copytree(ROOT / "examples" / "own_experiment", tmp_path / "example")
+    file = example / "ladders.toml"
+    file.write_text(file.read_text().replace('data:load"]', 'data:load", "tu:OWN"]'))
+    write_paths(tmp_path / "data" / "OWN", nodes=5, graphs=20)
     done = subprocess.run(
-        [sys.executable, "-m", "tests.faults.ray_local"],
+        [sys.executable, "-m", "tests.faults.ray_local", str(example), str(tmp_path / "data")],
         cwd=ROOT,
         env={**ENVIRONMENT, "RAY_ADDRESS": "192.0.2.1:6379"},  # no cluster was asked for
         capture_output=True,
@@ -103,7 +110,8 @@ def test_a_ray_of_its_own_is_on_loopback_and_replaces_a_stopped_process():
     assert {
         address for address in addresses.split() if not ip_address(address).is_loopback
     } == set()
-    assert outcomes == ["0 it did not finish within 4 s (job_timeout)", "1 ", "2 "]
+    assert outcomes[:3] == ["0 it did not finish within 4 s (job_timeout)", "1 ", "2 "]
+    assert sorted(outcomes[3:]) == ["ladders.data:load True", "tu:OWN True"]
 
 
 @pytest.mark.slow

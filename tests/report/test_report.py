@@ -10,7 +10,7 @@ from tests.report.kept import run_with_predictions
 
 from clipgnn.experiments.evaluation import chosen_curves, evaluate
 from clipgnn.experiments.executors.in_process import InProcessExecutor
-from clipgnn.experiments.experiment import Overrides
+from clipgnn.experiments.overrides import Overrides
 from clipgnn.experiments.run import run_experiment
 from clipgnn.experiments.store import Store
 from clipgnn.report import make_report

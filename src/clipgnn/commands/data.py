@@ -11,6 +11,7 @@ import typer
 from rich import box
 from rich.table import Table
 
+from clipgnn.commands.flags import with_flag
 from clipgnn.commands.terminal import terminal
 from clipgnn.errors import DatasetFileError, DatasetNotFoundError, one_line
 from clipgnn.parameters.datasets import DATASETS
@@ -61,7 +62,7 @@ def data(
             absent = isinstance(error, DatasetNotFoundError)
             if absent and name not in DATASETS:
                 raise
-            problems.append(str(error))
+            problems.append(with_flag(str(error), "root" if absent else None))
             rows.append([name, *[""] * 8, "missing" if absent else "damaged"])
             continue
         found = characteristics(graphs)
@@ -82,7 +83,7 @@ def data(
     header = ["data set", "graphs", "classes", "avg nodes", "avg degree", "max nodes", "labels"]
     _print_table([*header, "largest group", "distinct", "note"], rows, format)
     if format is TableFormat.text:
-        typer.echo(
+        print(
             "largest group: maximum number of nodes of a graph with identical attributes (the "
             "colors CLIP needs)\ndistinct: maximum number of graphs that message passing can "
             "distinguish"
@@ -104,7 +105,7 @@ def _print_table(header: Sequence[str], rows: Sequence[Sequence[str]], form: Tab
         ruler = ["---", *["---:"] * (len(header) - 2)]
         named = [[escape(name), *cells] for name, *cells in shown]
         for row in (header[:-1], ruler, *named):
-            typer.echo(f"| {' | '.join(row)} |")
+            print(f"| {' | '.join(row)} |")
         return
     console = terminal()
     if not console.is_terminal:

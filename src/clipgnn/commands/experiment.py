@@ -4,8 +4,7 @@ import shlex
 import signal
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, redirect_stdout
-from dataclasses import replace
+from contextlib import closing, contextmanager, redirect_stdout, suppress
 from functools import partial
 from pathlib import Path
 from types import FrameType
@@ -22,13 +21,14 @@ from clipgnn.commands.report_output import format_of, write_report
 from clipgnn.commands.status import show_status
 from clipgnn.commands.stores import check_exists, default_store, experiment_name, open_store
 from clipgnn.commands.terminal import terminal
-from clipgnn.errors import counted, one_line
-from clipgnn.experiments import data, work
+from clipgnn.errors import InvalidExperimentError, counted, one_line
+from clipgnn.experiments import work
 from clipgnn.experiments.executors import make_executor
 from clipgnn.experiments.experiment import Experiment
 from clipgnn.experiments.merge import merge as merge_stores
 from clipgnn.experiments.options import RunOptions
 from clipgnn.experiments.plans import stored_experiment
+from clipgnn.experiments.preparing import prepare_experiment
 from clipgnn.experiments.reading import find_experiment, read_experiment
 from clipgnn.experiments.repair import repair as repair_store
 from clipgnn.experiments.run import run_experiment
@@ -46,6 +46,7 @@ app = typer.Typer(
 def run(
     name: options.Name,
     store: options.Store = None,
+    root: options.Root = None,
     executor: options.Executor = "processes",
     address: options.Address = None,
     workers: options.Workers = None,
@@ -87,6 +88,8 @@ def run(
             heartbeat_timeout=heartbeat_timeout,
             retry_failed=retry_failed,
             take_over=take_over,
+            root=None if root is None else str(root.expanduser().absolute()),
+            search_path=_module_folders(name),
         ),
         format_name,
         output,
@@ -97,6 +100,7 @@ def run(
 def resume(
     name: options.RunName,
     store: options.Store = None,
+    root: options.Root = None,
     executor: options.Executor = "processes",
     address: options.Address = None,
     workers: options.Workers = None,
@@ -130,6 +134,8 @@ def resume(
             heartbeat_timeout=heartbeat_timeout,
             retry_failed=retry_failed,
             take_over=take_over,
+            root=None if root is None else str(root.expanduser().absolute()),
+            search_path=_module_folders(name),
         ),
         format_name,
         output,
@@ -210,16 +216,19 @@ def _run(
     chosen = format_of(format_name, output)  # an error must come before hours of training
     messages = terminal(stderr=True)
     with redirect_stdout(sys.stderr):  # PyG prints downloads to stdout
-        found = data.fingerprints(experiment.data_names, experiment.data)
-    experiment = replace(experiment, data=found)
+        experiment = prepare_experiment(experiment, run_options)
     run_trials = partial(
         work.run_trials,
         device=run_options.device,
         deterministic=run_options.deterministic,
         precision=run_options.precision,
+        root=run_options.root,
+        search_path=run_options.search_path,
     )
-    executor = make_executor(run_trials, run_options)
-    with Store(path, create=True) as store:
+    with (
+        closing(make_executor(run_trials, run_options)) as executor,
+        Store(path, create=True) as store,
+    ):
         try:
             # Output of libraries, such as Ray, must not get into the table.
             with (
@@ -260,6 +269,13 @@ def _run(
             style="red",
         )
         raise typer.Exit(1)
+
+
+def _module_folders(name: str) -> tuple[str, ...]:
+    """Return the folders of own modules: that of the experiment file, and the working directory."""
+    with suppress(InvalidExperimentError):  # only a store has the experiment
+        return str(find_experiment(name).parent.absolute()), str(Path.cwd())
+    return (str(Path.cwd()),)
 
 
 @contextmanager

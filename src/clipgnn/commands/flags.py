@@ -17,4 +17,5 @@ def with_flag(message: str, parameter: str | None) -> str:
     if parameter is None:
         return message
     flag = f"--{parameter.replace('_', '-')}"
-    return re.sub(rf"\b{re.escape(parameter)}\b", flag, message, count=1)
+    # Not inside of a path, such as /root/data.
+    return re.sub(rf"(?<![\w/.-]){re.escape(parameter)}(?![\w/-])", flag, message, count=1)

@@ -18,6 +18,14 @@ RunName = Annotated[str, typer.Argument(help="Name of an experiment that was run
 Store = Annotated[
     Path | None, typer.Option("--store", help="File of results; by default runs/NAME.sqlite.")
 ]
+Root = Annotated[
+    Path | None,
+    typer.Option(
+        "--root",
+        help="Folder of the TU data sets, on every machine that runs trials; by default "
+        "$CLIPGNN_DATA or the cache.",
+    ),
+]
 Executor = Annotated[
     str, typer.Option("--executor", help=f"Executor of jobs: {', '.join(EXECUTORS)}.")
 ]

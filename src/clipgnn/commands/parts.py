@@ -1,7 +1,7 @@
 """The part of an experiment that options such as `--models` and `--where` choose."""
 
 from clipgnn.errors import InvalidParameterError
-from clipgnn.experiments.experiment import Overrides
+from clipgnn.experiments.overrides import Overrides
 from clipgnn.experiments.protocol import check_protocol
 from clipgnn.parameters import Value
 

@@ -3,9 +3,11 @@
 from clipgnn.experiments.artifacts import load_model, load_predictions
 from clipgnn.experiments.data import fingerprints
 from clipgnn.experiments.evaluation import MeasuredCell, evaluate
-from clipgnn.experiments.experiment import Experiment, Overrides
+from clipgnn.experiments.experiment import Experiment
 from clipgnn.experiments.options import RunOptions
+from clipgnn.experiments.overrides import Overrides
 from clipgnn.experiments.plans import stored_experiment
+from clipgnn.experiments.preparing import prepare_experiment
 from clipgnn.experiments.protocol import Measurement, fair, gin, last
 from clipgnn.experiments.reading import find_experiment, read_experiment
 from clipgnn.experiments.repair import repair
@@ -32,6 +34,7 @@ __all__ = [
     "last",
     "load_model",
     "load_predictions",
+    "prepare_experiment",
     "read_experiment",
     "repair",
     "run_experiment",

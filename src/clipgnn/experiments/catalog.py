@@ -4,6 +4,8 @@ Data sets, models and their parameters are in `clipgnn.parameters`. The tests co
 published tables with those of the report, which is a layer above.
 """
 
+from clipgnn.parameters import is_import_path
+
 OPTION = "@"
 """Sign before an option of a TU data set, such as `MUTAG@edge_labels`."""
 
@@ -12,6 +14,15 @@ TU_OPTIONS = ("edge_labels", "node_attributes")
 
 TU_PREFIX = "tu:"
 """Prefix of any other data set in the TU layout, such as `tu:NCI1`."""
+
+
+def is_own_dataset(dataset: str) -> bool:
+    """Return whether a data set is loaded by a function of the user, named by its import path.
+
+    The prefix of TU data sets takes precedence: a module named "tu" cannot be used.
+    """
+    return not dataset.startswith(TU_PREFIX) and is_import_path(dataset)
+
 
 FRESH = "fresh"
 """Option of the generated data sets: graphs of another seed, `csl@fresh`."""

@@ -115,7 +115,10 @@ class Database:
             try:
                 path.parent.mkdir(parents=True, exist_ok=True)
             except OSError as error:
-                raise StoreError(f"The folder of {path} cannot be created: {error}.") from error
+                raise StoreError(
+                    f"The folder of {path} cannot be created: {error.strerror}. Use a file in "
+                    "another folder."
+                ) from error
         mode = "rwc" if create else "rw"
         with self.errors():
             self._connection = sqlite3.connect(

@@ -31,6 +31,7 @@ _TRIAL = {
     "seed": "int64",
     "groups": "category",
     "fresh": "category",
+    "model_source": "category",
 }
 
 _RESULT = {

@@ -10,7 +10,7 @@ from clipgnn.experiments.experiment import Cell, Configuration, Experiment
 from clipgnn.experiments.protocol import PROTOCOLS, Candidate, Measurement, check_protocol
 from clipgnn.experiments.store import StoredResult
 from clipgnn.experiments.trial import Trial, metric_of
-from clipgnn.parameters import MODELS, Value
+from clipgnn.parameters import Value, model_named
 
 
 @dataclass(frozen=True)
@@ -144,6 +144,6 @@ def _candidate(
             for fold, found in folds.items()
             if len(found) == len(experiment.seeds)
         },
-        trained=MODELS[configuration.model].trained,
+        trained=model_named(configuration.model).trained,
         diverged=reasons,
     )

@@ -7,10 +7,10 @@ from itertools import product
 from math import prod
 from typing import Any
 
-from clipgnn.errors import InvalidParameterError, shown, suggestion
-from clipgnn.experiments.catalog import GROUPS, VALIDATION_SHARE, fresh_name
+from clipgnn.errors import InvalidParameterError, suggestion
+from clipgnn.experiments.catalog import GROUPS, VALIDATION_SHARE, fresh_name, is_own_dataset
 from clipgnn.experiments.trial import Trial
-from clipgnn.parameters import MODELS, NONE, Recipe, Rule, Value
+from clipgnn.parameters import NONE, Recipe, Value, is_import_path, model_named
 from clipgnn.parameters.datasets import PAIRED_TASKS
 
 Axes = Mapping[str, tuple[Value, ...]]
@@ -81,7 +81,8 @@ class Experiment:
         fresh: whether generated graphs of another seed are a second test set.
         published: the table of the paper whose numbers are shown for comparison.
         extremes: data sets for which the table also shows the best and the worst fold.
-        data: fingerprint of each of `data_names`, if known; a run computes it and a store keeps it.
+        data: fingerprint of each of `data_names`, if known; `prepare_experiment` computes it and a
+            store keeps it.
     """
 
     name: str
@@ -113,10 +114,28 @@ class Experiment:
         )
 
     @property
+    def datasets_read(self) -> tuple[str, ...]:
+        """Names of the data sets of its trials."""
+        return tuple(dict.fromkeys(cell.dataset for cell in self.cells))
+
+    @property
+    def own_models(self) -> tuple[str, ...]:
+        """Import paths of the networks of users among its models."""
+        models = {row.name: row.model for row in self.rows}
+        used = dict.fromkeys(models[cell.row] for cell in self.cells)
+        return tuple(model for model in used if is_import_path(model))
+
+    @property
+    def uses_own_code(self) -> bool:
+        """Whether it has a data set or a network of the user."""
+        return bool(self.own_models) or any(map(is_own_dataset, self.datasets_read))
+
+    @property
     def data_names(self) -> tuple[str, ...]:
-        """Names of all data that its trials read."""
-        names = tuple(dict.fromkeys(cell.dataset for cell in self.cells))
-        return (*names, *(fresh_name(name) for name in names)) if self.fresh else names
+        """Names of all data and of all networks of users, whose fingerprints trials have."""
+        names = self.datasets_read
+        fresh = (fresh_name(name) for name in names) if self.fresh else ()
+        return (*names, *fresh, *self.own_models)
 
     @property
     def num_trials(self) -> int:
@@ -142,10 +161,14 @@ class Experiment:
         """The values that a row tries on a data set.
 
         Later ones replace earlier ones: the grid, the row, the data set, the row on the data set.
+        Of the tables for all rows, a network of a user only takes the values of the recipe.
         """
-        known = MODELS[row.model].rules
-        layers = (self.grid, row.axes, self.only.get(dataset, {}), row.only.get(dataset, {}))
-        return {key: values for layer in layers for key, values in layer.items() if key in known}
+        known = model_named(row.model).rules
+        grid, only = (
+            {key: values for key, values in shared.items() if key in known}
+            for shared in (self.grid, self.only.get(dataset, {}))
+        )
+        return {**grid, **row.axes, **only, **row.only.get(dataset, {})}
 
     def trials_of(self, cell: Cell, configuration: Configuration) -> list[Trial]:
         """The trials of a configuration: every fold to run, for every seed."""
@@ -155,6 +178,9 @@ class Experiment:
                 dataset=cell.dataset,
                 data=self.data.get(cell.dataset, ""),
                 model=configuration.model,
+                model_source=self.data.get(configuration.model, "")
+                if is_import_path(configuration.model)
+                else "",
                 parameters=configuration.parameters,
                 recipe=configuration.recipe,
                 split=self.split,
@@ -225,132 +251,11 @@ class Experiment:
             recipe = {
                 key: value
                 for key, default in Recipe.defaults().items()
-                if MODELS[row.model].trained
+                if model_named(row.model).trained
                 and (value := chosen.get(key, default)) not in (None, NONE)
             }
             parameters = {key: value for key, value in chosen.items() if key not in Recipe.names()}
             yield Configuration(row.model, parameters, recipe)
-
-
-@dataclass(frozen=True)
-class Overrides:
-    """The part of an experiment to run or report; None leaves the experiment unchanged.
-
-    Attributes:
-        models: names of rows.
-        datasets: names of data sets.
-        epochs: epochs to train, which gives other trials; kernels have no epochs.
-        folds: number of folds to run; the others are missing in the table.
-        where: values to keep, for parameters with several values; fixed parameters are unchanged,
-            and rows without any of these values are removed.
-        protocol: another protocol; "fair" also changes the split to "nested".
-        groups: which graphs are kept in one fold instead, which gives other trials.
-        seeds: other seeds of weights, batches and colorings.
-    """
-
-    models: Sequence[str] | None = None
-    datasets: Sequence[str] | None = None
-    epochs: int | None = None
-    folds: int | None = None
-    where: Axes = field(default_factory=dict)
-    protocol: str | None = None
-    groups: str | None = None
-    seeds: Sequence[int] | None = None
-
-    def __call__(self, experiment: Experiment) -> Experiment:
-        """Return the experiment with these changes.
-
-        Raises:
-            InvalidParameterError: if it names something that the experiment does not have.
-        """
-        rows, datasets = experiment.rows, experiment.datasets
-        if self.models is not None:
-            _check_known("models", self.models, [row.name for row in rows], experiment)
-            rows = tuple(row for row in rows if row.name in self.models)
-        if self.datasets is not None:
-            _check_known("datasets", self.datasets, datasets, experiment)
-            datasets = tuple(dataset for dataset in datasets if dataset in self.datasets)
-        rule = Recipe.rules()["epochs"]
-        if self.epochs is not None and not rule.accepts(self.epochs):
-            raise InvalidParameterError(
-                f"epochs must be {rule}. Got {self.epochs}.", parameter="epochs"
-            )
-        if self.folds is not None and not 1 <= self.folds <= experiment.folds:
-            raise InvalidParameterError(
-                f"folds must be from 1 to {experiment.folds}, the folds of {experiment.name}. "
-                f"Got {self.folds}.",
-                parameter="folds",
-            )
-        varied: dict[str, dict[Value, None]] = {}
-        for row in rows:
-            for dataset in (name for name in datasets if name in row.datasets):
-                for key, values in experiment.axes(row, dataset).items():
-                    if len(values) > 1:
-                        varied.setdefault(key, {}).update(dict.fromkeys(values))
-        _check_known("where", list(self.where), sorted(varied), experiment)
-        for key, wanted in self.where.items():
-            if unknown := [value for value in wanted if value not in varied[key]]:
-                raise InvalidParameterError(
-                    f"where {key} must be one of {', '.join(map(str, varied[key]))}. "
-                    f"Got {unknown[0]!r}.",
-                    parameter="where",
-                )
-        # A parameter of removed models would be an unknown key when the part is read again.
-        known = {key for row in rows for key in MODELS[row.model].rules}
-        epochs: Axes = {"epochs": ()} if self.epochs else {}
-        narrowed = replace(
-            experiment,
-            datasets=datasets,
-            protocol=self.protocol or experiment.protocol,
-            split="nested" if self.protocol == "fair" else experiment.split,
-            groups=self.groups or experiment.groups,
-            seeds=experiment.seeds if self.seeds is None else self._checked_seeds(),
-            first_folds=self.folds or experiment.first_folds,
-            grid=self._kept(_among(known, {**experiment.grid, **epochs})),
-            only={
-                dataset: self._kept(_among(known, axes))
-                for dataset, axes in experiment.only.items()
-                if dataset in datasets
-            },
-            rows=tuple(
-                replace(
-                    row,
-                    axes=self._kept(row.axes),
-                    datasets=tuple(name for name in row.datasets if name in datasets),
-                    only={key: self._kept(own) for key, own in row.only.items() if key in datasets},
-                )
-                for row in rows
-            ),
-            extremes=tuple(dataset for dataset in experiment.extremes if dataset in datasets),
-        )
-        narrowed = _without_the_empty(narrowed)
-        check_groups(narrowed.groups, narrowed.datasets)
-        if not narrowed.cells:
-            raise InvalidParameterError(
-                f"Nothing of {experiment.name} is left: the chosen models are not measured on the "
-                "chosen data sets, or not with the chosen values."
-            )
-        return narrowed
-
-    def _checked_seeds(self) -> tuple[int, ...]:
-        seeds = tuple(self.seeds or ())
-        valid = all(Rule(int, 0).accepts(seed) for seed in seeds)
-        if not seeds or not valid or len(set(seeds)) < len(seeds):
-            raise InvalidParameterError(
-                f"seeds must be distinct integers of at least 0. Got {shown(list(seeds))}.",
-                parameter="seeds",
-            )
-        return seeds
-
-    def _kept(self, axes: Axes) -> Axes:
-        kept = dict(axes)
-        for key, wanted in self.where.items():
-            values = axes.get(key, ())
-            if len(values) > 1:
-                kept[key] = tuple(value for value in values if value in wanted)
-        if self.epochs is not None and "epochs" in axes:
-            kept["epochs"] = (self.epochs,)
-        return kept
 
 
 def check_groups(groups: str, datasets: Sequence[str]) -> None:
@@ -374,38 +279,5 @@ def check_groups(groups: str, datasets: Sequence[str]) -> None:
         )
 
 
-def _without_the_empty(experiment: Experiment) -> Experiment:
-    """Remove rows without configurations and parameters without values."""
-
-    def filled(axes: Axes) -> Axes:
-        return {key: values for key, values in axes.items() if values}
-
-    left = {(cell.row, cell.dataset) for cell in experiment.cells}
-    rows = []
-    for row in experiment.rows:
-        datasets = tuple(dataset for dataset in row.datasets if (row.name, dataset) in left)
-        only = {key: filled(axes) for key, axes in row.only.items() if key in datasets}
-        if datasets:
-            rows.append(replace(row, axes=filled(row.axes), datasets=datasets, only=only))
-    only = {key: filled(axes) for key, axes in experiment.only.items()}
-    return replace(experiment, rows=tuple(rows), grid=filled(experiment.grid), only=only)
-
-
-def _among(known: set[str], axes: Axes) -> Axes:
-    return {key: values for key, values in axes.items() if key in known}
-
-
 def _as_lists(axes: Axes) -> dict[str, list[Value]]:
     return {key: list(values) for key, values in axes.items()}
-
-
-def _check_known(
-    parameter: str, given: Sequence[str], known: Sequence[str], experiment: Experiment
-) -> None:
-    for name in given:
-        if name not in known:
-            raise InvalidParameterError(
-                f"{parameter} {name!r} is not in {experiment.name}, which has "
-                f"{', '.join(known) or 'none'}.{suggestion(name, known)}",
-                parameter=parameter,
-            )

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from clipgnn.errors import InvalidParameterError
 from clipgnn.experiments.trial import Trial, TrialResult
-from clipgnn.parameters import MODELS
+from clipgnn.parameters import model_named
 
 Work = Callable[[Sequence[Trial]], list[TrialResult]]
 """Function that runs the trials of a job: `run_trials` with its device."""
@@ -52,7 +52,7 @@ def group_of(trial: Trial, *, together: bool) -> tuple[Trial, ...]:
         together: whether every network trains its folds together, which is faster on a GPU.
             Models with `folds_together` always do.
     """
-    if not (together or MODELS[trial.model].folds_together):
+    if not (together or model_named(trial.model).folds_together):
         return (trial,)
     return tuple(replace(trial, fold=fold) for fold in range(trial.num_folds))
 

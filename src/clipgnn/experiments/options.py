@@ -37,6 +37,10 @@ class RunOptions:
             failed for other reasons are always attempted again.
         take_over: whether to start at once with trials that sessions on other machines have
             claimed, instead of waiting until their heartbeats have expired.
+        root: folder of the TU data sets on every machine that runs trials; by default the
+            environment variable CLIPGNN_DATA of each machine, or the user's cache.
+        search_path: folders of the user's own modules on every machine that runs trials, in
+            addition to `sys.path`; used if the experiment has import paths.
 
     Raises:
         InvalidParameterError: if a value is out of range.
@@ -53,6 +57,8 @@ class RunOptions:
     heartbeat_timeout: float | None = None
     retry_failed: bool = False
     take_over: bool = False
+    root: str | None = None
+    search_path: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         for name in ("workers", "jobs_at_once"):

@@ -3,8 +3,8 @@
 from dataclasses import replace
 
 from clipgnn.errors import StoreError, suggestion
+from clipgnn.experiments.content import parse_experiment
 from clipgnn.experiments.experiment import Experiment
-from clipgnn.experiments.reading import parse_experiment
 from clipgnn.experiments.store import Store
 
 

@@ -72,7 +72,7 @@ def run_experiment(
     The run waits for trials that other processes have claimed, and runs those whose process ended.
 
     Args:
-        experiment: the experiment, with the fingerprint of every data set in its `data`.
+        experiment: the experiment, made ready by `prepare_experiment`.
         store: store of the results.
         executor: executor made from these options by `make_executor`; it is closed at the end.
         options: options of the run; on a GPU, all folds of a configuration and seed are one job.
@@ -119,26 +119,28 @@ def _check_data(experiment: Experiment) -> None:
     unknown = [name for name in experiment.data_names if not experiment.data.get(name)]
     if unknown:
         raise InvalidParameterError(
-            "The `data` of an experiment must have the fingerprint of each data set. Got none for "
-            f"{', '.join(unknown)}. Compute them with `clipgnn.experiments.fingerprints`."
+            "The `data` of an experiment must have the fingerprint of each data set and of each "
+            f"network of your own. Got none for {', '.join(unknown)}. Compute them with "
+            "`clipgnn.experiments.prepare_experiment`."
         )
 
 
 def _changes(experiment: Experiment, store: Store) -> list[str]:
-    """Describe data sets whose content has changed since the last run."""
+    """Describe data sets and networks of users that have changed since the last run."""
     before: dict[str, str] = {}
     for plan in store.plans():
         if plan.name == experiment.name:
             before.update(plan.data)
     changes = []
-    for dataset, new in experiment.data.items():
-        old = before.get(dataset, new)
+    for name, new in experiment.data.items():
+        old = before.get(name, new)
         if old != new:
-            count = store.count_finished(dataset, old)
+            count = store.count_finished(name, old)
+            kind = "of the old source" if name in experiment.own_models else "on the old data"
             changes.append(
-                f"{dataset} has changed since the last run ({old} → {new}); "
-                f"{counted(count, 'result')} on the old data {'is' if count == 1 else 'are'} kept "
-                "and not used."
+                f"{name} has changed since the last run ({old} → {new}); "
+                f"{counted(count, 'result')} {kind} {'is' if count == 1 else 'are'} kept and not "
+                "used."
             )
     return changes
 

@@ -270,8 +270,12 @@ class Store:
             if trial.identity in found and has_artifacts(self.path, trial)
         }
 
-    def count_finished(self, dataset: str, data: str) -> int:
-        """Return the number of results on data of this name and fingerprint, over all experiments.
+    def count_finished(self, name: str, fingerprint: str) -> int:
+        """Return the number of results with a data set or a user's network, over all experiments.
+
+        Args:
+            name: its name.
+            fingerprint: its fingerprint.
 
         Raises:
             StoreError: if a trial is damaged.
@@ -282,7 +286,11 @@ class Store:
             for identity, content in verified(self._database, "trials")
             if identity in finished
         ]
-        return sum(own.get("dataset") == dataset and own.get("data") == data for own in contents)
+        pairs = (("dataset", "data"), ("model", "model_source"))
+        return sum(
+            any((own.get(key), own.get(value)) == (name, fingerprint) for key, value in pairs)
+            for own in contents
+        )
 
     def claimed(self) -> dict[str, str]:
         """Return trials that live processes have claimed, with the identities of their sessions."""

@@ -35,6 +35,7 @@ class Trial:
         seed: seed of weights, batches and colorings; all seeds have the same folds.
         groups: which graphs are kept in one fold, one of `GROUPS`.
         fresh: fingerprint of the fresh graphs that are a second test set; empty without them.
+        model_source: hash of the source of a user's network; empty for models of clipgnn.
         keep_model: whether to keep the trained model; not part of the identity.
         keep_predictions: whether to keep the predictions of the test graphs; not part of the
             identity.
@@ -51,6 +52,7 @@ class Trial:
     seed: int
     groups: str = "none"
     fresh: str = ""
+    model_source: str = ""
     keep_model: bool = field(default=False, compare=False)
     keep_predictions: bool = field(default=False, compare=False)
 
@@ -72,7 +74,7 @@ class Trial:
         return canonical(content)
 
     def _defining(self) -> dict[str, object]:
-        """Values that define the trial; those of `groups` and `fresh` only where they are used."""
+        """Values that define the trial; optional ones only where they are used."""
         return {
             own.name: value
             for own in fields(self)
@@ -82,9 +84,10 @@ class Trial:
 
     @property
     def fingerprints(self) -> dict[str, str]:
-        """Fingerprints of all data that it reads, by name."""
+        """Fingerprints of all data that it reads and of a user's network, by name."""
         fresh = {fresh_name(self.dataset): self.fresh} if self.fresh else {}
-        return {self.dataset: self.data, **fresh}
+        source = {self.model: self.model_source} if self.model_source else {}
+        return {self.dataset: self.data, **fresh, **source}
 
     @property
     def metric(self) -> str:

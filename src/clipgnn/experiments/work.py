@@ -12,12 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clipgnn.errors import InvalidParameterError
-from clipgnn.experiments.catalog import VALIDATION_SHARE
+from clipgnn.experiments.catalog import VALIDATION_SHARE, is_own_dataset
 from clipgnn.experiments.data import Loaded, load
 from clipgnn.experiments.machine import installed_versions, this_machine
+from clipgnn.experiments.own_models import check_source
 from clipgnn.experiments.predictions import Predictions
 from clipgnn.experiments.trial import Trial, TrialResult, seed_from
-from clipgnn.parameters import MODELS
+from clipgnn.parameters import is_import_path, model_named
+from clipgnn.parameters.import_paths import search_in
 
 
 def run_trials(
@@ -25,6 +27,8 @@ def run_trials(
     device: str = "cpu",
     deterministic: bool = False,
     precision: str | None = None,
+    root: str | None = None,
+    search_path: Sequence[str] = (),
 ) -> list[TrialResult]:
     """Train trials together that differ only in fold and seed.
 
@@ -34,12 +38,15 @@ def run_trials(
         deterministic: whether repeated runs on a GPU must agree in every bit.
         precision: precision of float32 products on a GPU, which is set for the whole process; by
             default that of torch.
+        root: folder of the TU data sets, as for `load_tu`.
+        search_path: folders of the user's own modules, in addition to `sys.path`.
 
     Returns:
         A result for each trial, in their order.
 
     Raises:
-        InvalidParameterError: if the trials differ in more than fold and seed.
+        InvalidParameterError: if the trials differ in more than fold and seed, or a network of the
+            user does not have the source that the trials name.
         DatasetFileError: if the data set does not have the fingerprint that the trials name.
     """
     configurations = {trial.configuration for trial in trials}
@@ -49,13 +56,17 @@ def run_trials(
             f"Got {len(configurations)} configurations. Run one configuration at a time."
         )
     first = trials[0]
-    device = device if MODELS[first.model].trained else "cpu"
-    loaded = load(first)
+    if is_import_path(first.model) or is_own_dataset(first.dataset):
+        search_in(search_path)
+    if first.model_source:
+        check_source(first)
+    device = device if model_named(first.model).trained else "cpu"
+    loaded = load(first, root)
     if precision is not None:
         _set_precision(precision)
     began = time.perf_counter()
     with _one_thread_on_cpu(device):
-        if MODELS[first.model].trained:
+        if model_named(first.model).trained:
             outcomes = _train(loaded, trials, device, deterministic)
         else:
             outcomes = _fit(loaded, trials)
@@ -126,7 +137,7 @@ def _train(
     from clipgnn.training import Recipe, train
 
     first = trials[0]
-    model = MODELS[first.model]
+    model = model_named(first.model)
     splits = _splits(trials, loaded)
     trained = train(
         loaded.graphs,
@@ -159,7 +170,9 @@ def _fit(loaded: Loaded, trials: Sequence[Trial]) -> list[_Outcome]:
 def _spec(trial: Trial) -> Any:
     from clipgnn.training import ModelSpec
 
-    return ModelSpec(trial.model, MODELS[trial.model].parameters.from_toml(trial.parameters))
+    model = model_named(trial.model)
+    schema = model.load().schema if is_import_path(trial.model) else model.parameters
+    return ModelSpec(trial.model, schema.from_toml(trial.parameters))
 
 
 def _predictions(trained: Any, split: Any, loaded: Loaded) -> Predictions:

@@ -3,6 +3,7 @@
 Constructors, experiment files, the command line and estimators read these classes.
 """
 
+from clipgnn.parameters.import_paths import is_import_path
 from clipgnn.parameters.kernels import (
     AWLParameters,
     SVMParameters,
@@ -10,7 +11,7 @@ from clipgnn.parameters.kernels import (
     WLParameters,
 )
 from clipgnn.parameters.model import Model
-from clipgnn.parameters.models import MODELS
+from clipgnn.parameters.models import MODELS, model_named
 from clipgnn.parameters.networks import (
     COLORINGS,
     MAX_COLORINGS,
@@ -55,5 +56,7 @@ __all__ = [
     "WLParameters",
     "WalksParameters",
     "documented",
+    "is_import_path",
+    "model_named",
     "parameter",
 ]

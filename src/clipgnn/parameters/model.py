@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
+from clipgnn.parameters.import_paths import import_object, is_import_path
 from clipgnn.parameters.recipe import Recipe
 from clipgnn.parameters.rules import Rule
 from clipgnn.parameters.schema import Parameters
@@ -15,8 +16,9 @@ class Model:
     """A model and the way it learns.
 
     Attributes:
-        implementation: the class that implements it.
-        parameters: its parameters.
+        implementation: the class that implements it, or the import path of a user's class.
+        parameters: its parameters. Those of a user's class are known when it is imported, and
+            `Parameters` stands for them.
         learner: parameters of its training: a recipe for a network, a support vector machine for a
             kernel, which has no epochs.
         folds_together: whether all folds of a configuration are one job on the CPU too. Kernels
@@ -30,7 +32,9 @@ class Model:
     folds_together: bool = False
 
     def load(self) -> Any:
-        """Import the class that implements the model."""
+        """Import the class that implements the model; that of a user runs code of the user."""
+        if is_import_path(self.implementation):
+            return import_object(self.implementation)
         module, name = self.implementation.rsplit(".", 1)
         return getattr(import_module(module), name)
 

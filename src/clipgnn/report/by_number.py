@@ -8,7 +8,7 @@ from clipgnn.experiments.attempts import Failure
 from clipgnn.experiments.evaluation import evaluate
 from clipgnn.experiments.experiment import Experiment, ModelRow
 from clipgnn.experiments.store import StoredResult
-from clipgnn.parameters import MODELS
+from clipgnn.parameters import model_named
 from clipgnn.report.published import published
 from clipgnn.report.series import ScorePanel, score_factor
 
@@ -32,7 +32,7 @@ def by_number(experiment: Experiment) -> Iterator[tuple[str, Experiment]]:
     names: dict[tuple[str, str], set[str]] = {}
     for dataset in experiment.datasets:
         for row in experiment.rows:
-            if dataset not in row.datasets or NUMBER not in MODELS[row.model].rules:
+            if dataset not in row.datasets or NUMBER not in model_named(row.model).rules:
                 continue
             axes = dict(experiment.axes(row, dataset))
             numbers = axes.pop(NUMBER, ())

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from clipgnn.errors import counted
+from clipgnn.experiments.content import parse_experiment
 from clipgnn.experiments.experiment import Experiment
-from clipgnn.experiments.reading import parse_experiment
 from clipgnn.experiments.store import Store, StoredResult
-from clipgnn.parameters import MODELS, Recipe, Value
+from clipgnn.parameters import Recipe, Value, model_named
 
 _PACKAGES = (
     "torch",
@@ -118,7 +118,7 @@ def _grid(experiment: Experiment) -> str:
     recipe = {
         key: (default,)
         for key, default in Recipe.defaults().items()
-        if default is not None and any(MODELS[row.model].trained for row in experiment.rows)
+        if default is not None and any(model_named(row.model).trained for row in experiment.rows)
     }
     parts = [_axes({**recipe, **experiment.grid})] if recipe or experiment.grid else []
     parts += [f"on {dataset} {_axes(axes)}" for dataset, axes in experiment.only.items() if axes]

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from inspect import isabstract
 
 import torch
 
@@ -9,7 +10,7 @@ from clipgnn.coloring.schemes import Scheme
 from clipgnn.errors import InvalidParameterError, shown, suggestion
 from clipgnn.graphs.packed import PackedGraphs
 from clipgnn.nn.network import Network
-from clipgnn.parameters import MODELS, Recipe
+from clipgnn.parameters import MODELS, NetworkParameters, Recipe, is_import_path, model_named
 
 Parameter = int | float | str | bool | Scheme | None
 
@@ -19,7 +20,8 @@ class ModelSpec:
     """Name and parameters of a model, without parameters that are computed from the data.
 
     Attributes:
-        name: name of the model, such as "clip".
+        name: name of the model, such as "clip", or the import path of a network of your own,
+            "my_package.nets:Net", which is imported.
         parameters: parameters, such as `{"num_colorings": 16, "hidden_channels": 32}`; the coloring
             can be a `Scheme`.
     """
@@ -44,6 +46,33 @@ def check_model(name: str, *, trained: bool) -> None:
         )
 
 
+def network_named(name: str) -> type[Network]:
+    """Return the class of a network; a network of the user is imported, which runs its module.
+
+    Args:
+        name: name of a network of clipgnn, or the import path of a subclass of `Network`.
+
+    Raises:
+        InvalidParameterError: if there is no such network.
+    """
+    if not is_import_path(name):
+        check_model(name, trained=True)
+    found: object = model_named(name).load()
+    if not isinstance(found, type) or not issubclass(found, Network) or isabstract(found):
+        raise InvalidParameterError(
+            f"{name!r} must be a subclass of clipgnn.nn.network.Network with the method "
+            f"forward_batch. Got {shown(found)}. docs/experiments.md has an example."
+        )
+    schema: object = getattr(found, "schema", None)
+    if not isinstance(schema, type) or not issubclass(schema, NetworkParameters):
+        raise InvalidParameterError(
+            f"{name!r} must have its parameters in the class attribute schema, a subclass of "
+            f"clipgnn.parameters.NetworkParameters. Got {shown(schema)}. docs/experiments.md has "
+            "an example."
+        )
+    return found
+
+
 def output_channels(graphs: PackedGraphs, recipe: Recipe) -> int:
     """Number of output channels for the loss: one for each class, or one for each target."""
     by_class = not graphs.targets.is_floating_point()
@@ -61,8 +90,7 @@ def new_members(
         InvalidParameterError: if there is no such model or parameter.
         InvalidGraphError: if the model cannot read the graphs.
     """
-    check_model(spec.name, trained=True)
-    build: type[Network] = MODELS[spec.name].load()
+    build = network_named(spec.name)
     if not isinstance(spec.parameters, Mapping):
         raise InvalidParameterError(
             "The parameters of a ModelSpec must be a dictionary, such as {'num_layers': 3}. Got "

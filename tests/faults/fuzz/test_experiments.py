@@ -16,9 +16,10 @@ from tests.experiments.fake_training import SMALL
 from tests.faults.fuzz.oracle import budget, equal, judge
 from tests.faults.fuzz.strategies import damage
 
+from clipgnn.experiments.content import parse_experiment
 from clipgnn.experiments.evaluation import evaluate
 from clipgnn.experiments.experiment import Experiment
-from clipgnn.experiments.reading import parse_experiment, read_experiment
+from clipgnn.experiments.reading import read_experiment
 from clipgnn.parameters import MODELS, Recipe
 from clipgnn.report import make_table
 from clipgnn.report.csv_text import render_csv

@@ -1,0 +1,1 @@
+"""A package of a user: a data set and a network for an experiment of clipgnn."""

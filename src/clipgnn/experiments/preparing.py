@@ -1,0 +1,83 @@
+"""Preparation of a run: whatever its trials need is loaded and checked once, before any of them.
+
+Torch is imported inside the functions, so that the command line starts without it.
+"""
+
+from dataclasses import replace
+from typing import Any
+
+from clipgnn.errors import ClipGNNError, InvalidParameterError
+from clipgnn.experiments.data import fingerprints
+from clipgnn.experiments.experiment import Configuration, Experiment
+from clipgnn.experiments.options import RunOptions
+from clipgnn.experiments.own_models import check_parameters, source_of
+from clipgnn.experiments.trial import canonical
+from clipgnn.parameters import Recipe, is_import_path
+from clipgnn.parameters.import_paths import described, search_in
+
+
+def prepare_experiment(experiment: Experiment, options: RunOptions | None = None) -> Experiment:
+    """Return an experiment with the fingerprints of its data and of the source of users' networks.
+
+    Data sets and networks that are given by import paths are imported, which runs their code.
+    Fingerprints in `experiment.data`, as those of `stored_experiment`, must not have changed.
+
+    Args:
+        experiment: the experiment.
+        options: options of the run, of which the folders are used.
+
+    Raises:
+        DatasetNotFoundError: if data sets do not exist and could not be downloaded; it names all of
+            them.
+        DatasetFileError: if files are damaged, or a data set is not that of the experiment.
+        InvalidParameterError: if an import path is invalid, the source of a network is not that of
+            the experiment, or its parameters are not valid.
+    """
+    options = options or RunOptions()
+    if experiment.uses_own_code:
+        search_in(options.search_path)
+    sources = {path: source_of(path) for path in experiment.own_models}
+    for path, source in sources.items():
+        if experiment.data.get(path, source) != source:
+            raise InvalidParameterError(
+                f"The source of {path!r} must have the hash {experiment.data[path]} of this run. "
+                f"Got {source}. Restore it, or start a new run, which trains all of its trials "
+                "again."
+            )
+    for row in experiment.rows:
+        if is_import_path(row.model):
+            check_parameters(experiment, row)
+
+    def build(dataset: str, graphs: Any) -> None:
+        """Build the networks of users that differ, to find errors before the first trial."""
+        different = {
+            canonical([own.model, dict(own.parameters), own.recipe.get("loss")]): own
+            for cell in experiment.cells
+            for own in cell.configurations
+            if cell.dataset == dataset and is_import_path(own.model)
+        }
+        for configuration in different.values():
+            _build(configuration, graphs)
+
+    names = [name for name in experiment.data_names if name not in sources]
+    found = fingerprints(names, experiment.data, options.root, build)
+    return replace(experiment, data={**found, **sources})
+
+
+def _build(configuration: Configuration, graphs: Any) -> None:
+    from clipgnn.training.models import ModelSpec, network_named, new_members
+
+    path = configuration.model
+    parameters = network_named(path).schema.from_toml(configuration.parameters)
+    recipe = Recipe.from_dict(Recipe.from_toml(configuration.recipe))
+    try:
+        new_members(ModelSpec(path, parameters), graphs, recipe, [0])
+    except ClipGNNError as error:
+        raise InvalidParameterError(
+            f"{path!r} cannot be built for {graphs.name!r}. {error}"
+        ) from error
+    except Exception as error:
+        raise InvalidParameterError(
+            f"{path!r} must be built with in_channels, out_channels, num_members and its own "
+            f"parameters. The constructor raised {described(error)}."
+        ) from error
