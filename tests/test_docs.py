@@ -104,7 +104,7 @@ PAGES_WITH_COMMANDS = {"docs/tutorial.md"}
         "README.md",
         "docs/data.md",
         "docs/estimators.md",
-        "docs/experiments.md",
+        pytest.param("docs/experiments.md", marks=pytest.mark.needs("pandas")),
         "docs/networks.md",
         "docs/pyg.md",
         "docs/training.md",
