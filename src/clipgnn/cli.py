@@ -43,7 +43,7 @@ def _status() -> int:
             # Imported here so that Ctrl-C during the import is handled too.
             from clipgnn.commands.app import app
 
-            app()
+            app(prog_name="clipgnn")
         except SystemExit as end:  # raised by Typer at the end
             sys.stdout.flush()
             return end.code if isinstance(end.code, int) else 0

@@ -454,6 +454,28 @@ def test_whole_numbers_are_classes_if_they_are_few(call: Command, tmp_path: Path
     CLIPRegressor.load("model.safetensors")
 
 
+def test_an_interrupted_training_leaves_the_earlier_file(
+    call: Command, rings: Path, model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    before = model.read_bytes()
+    monkeypatch.setattr(CLIPClassifier, "fit", interrupt)
+    assert call("train", str(rings), "-o", str(model), *FAST)[0] == 130
+    assert model.read_bytes() == before
+    assert sorted(own.name for own in rings.parent.iterdir()) == [rings.name, model.name]
+
+
+def test_completion_is_offered(call: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("_CLIPGNN_COMPLETE", "complete_bash")
+    monkeypatch.setenv("COMP_WORDS", "clipgnn train data --format s")
+    monkeypatch.setenv("COMP_CWORD", "4")
+    status, out, _ = call("train")
+    assert status == 0
+    assert out.split() == ["smiles"]
+
+
 @pytest.mark.parametrize("estimator", [CLIPClassifier(), CLIPRegressor()])
 def test_defaults_are_those_of_the_estimators(estimator: Any) -> None:
     parameters = estimator.get_params()

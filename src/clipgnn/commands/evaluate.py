@@ -9,8 +9,14 @@ import numpy as np
 import typer
 from numpy.typing import NDArray
 
-from clipgnn.commands.learning import Device, Quiet
-from clipgnn.commands.models import Draws, Model, load_model, names_of_targets, read_for, task_of
+from clipgnn.commands.learning import Quiet
+from clipgnn.commands.models import (
+    Model,
+    PredictionOptions,
+    names_of_targets,
+    read_for,
+    task_of,
+)
 from clipgnn.commands.option_groups import with_option_groups
 from clipgnn.commands.output import check_output
 from clipgnn.commands.scores import (
@@ -35,18 +41,11 @@ def evaluate(
     model: Model,
     data: Data,
     source: SourceOptions,
+    prediction: PredictionOptions,
     target: TargetNames = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="JSON file to write the scores to.")
     ] = None,
-    n_draws: Draws = None,
-    seed: Annotated[
-        int | None,
-        typer.Option(
-            "--seed", min=0, max=2**31 - 1, help="Seed of the colorings; by default the model's."
-        ),
-    ] = None,
-    device: Device = "auto",
     quiet: Quiet = False,
 ) -> None:
     """Compare the predictions of a trained model with known targets.
@@ -57,7 +56,7 @@ def evaluate(
     """
     if output is not None:
         check_output(output)
-    fitted = load_model(model, device=device, seed=seed, n_draws=n_draws)
+    fitted = prediction.load(model)
     found = source.read(data)
     names = target or (None if fitted.target_names_ is None else list(fitted.target_names_))
     targets = read_targets(found, names, task_of(fitted))

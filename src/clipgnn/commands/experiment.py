@@ -14,10 +14,11 @@ import typer
 
 from clipgnn.commands import options
 from clipgnn.commands.command_line import command_line
-from clipgnn.commands.device import checked_device
-from clipgnn.commands.parts import overrides_of
+from clipgnn.commands.option_groups import with_option_groups
+from clipgnn.commands.parts import PartOptions
 from clipgnn.commands.progress import ProgressDisplay
 from clipgnn.commands.report_output import format_of, write_report
+from clipgnn.commands.running import RunningOptions
 from clipgnn.commands.status import show_status
 from clipgnn.commands.stores import check_exists, default_store, experiment_name, open_store
 from clipgnn.commands.terminal import terminal
@@ -43,103 +44,42 @@ app = typer.Typer(
 
 
 @app.command()
+@with_option_groups
 def run(
     name: options.Name,
+    running: RunningOptions,
+    part: PartOptions,
     store: options.Store = None,
-    root: options.Root = None,
-    executor: options.Executor = "processes",
-    address: options.Address = None,
-    workers: options.Workers = None,
-    jobs_at_once: options.JobsAtOnce = None,
-    device: options.Device = "auto",
-    deterministic: options.Deterministic = False,
-    precision: options.Precision = None,
-    retry_failed: options.RetryFailed = False,
-    take_over: options.TakeOver = False,
-    job_timeout: options.JobTimeout = None,
-    heartbeat_timeout: options.HeartbeatTimeout = None,
-    models: options.Models = None,
-    datasets: options.Datasets = None,
-    epochs: options.Epochs = None,
-    folds: options.Folds = None,
-    where: options.Where = None,
-    seeds: options.Seeds = None,
-    groups: options.Groups = None,
     protocol: options.Protocol = None,
     format_name: options.Format = None,
     output: options.Output = None,
 ) -> None:
-    """Run the unfinished trials of an experiment and print its table."""
-    overrides = overrides_of(models, datasets, epochs, folds, where, seeds, groups, protocol)
-    experiment = overrides(read_experiment(find_experiment(name)))
+    """Run the unfinished trials of an experiment and print its table.
+
+    Example: clipgnn experiment run table1 --models CLIP --datasets MUTAG
+    """
+    experiment = part.overrides(protocol)(read_experiment(find_experiment(name)))
     path = store or default_store(name)
-    _run(
-        experiment,
-        path,
-        RunOptions(
-            executor=executor,
-            workers=workers,
-            jobs_at_once=jobs_at_once,
-            address=address,
-            device=checked_device(device, remote=executor == "ray"),
-            deterministic=deterministic,
-            precision=precision,
-            job_timeout=job_timeout,
-            heartbeat_timeout=heartbeat_timeout,
-            retry_failed=retry_failed,
-            take_over=take_over,
-            root=None if root is None else str(root.expanduser().absolute()),
-            search_path=_module_folders(name),
-        ),
-        format_name,
-        output,
-    )
+    _run(experiment, path, running.run_options(_module_folders(name)), format_name, output)
 
 
 @app.command()
+@with_option_groups
 def resume(
     name: options.RunName,
+    running: RunningOptions,
     store: options.Store = None,
-    root: options.Root = None,
-    executor: options.Executor = "processes",
-    address: options.Address = None,
-    workers: options.Workers = None,
-    jobs_at_once: options.JobsAtOnce = None,
-    device: options.Device = "auto",
-    deterministic: options.Deterministic = False,
-    precision: options.Precision = None,
-    retry_failed: options.RetryFailed = False,
-    take_over: options.TakeOver = False,
-    job_timeout: options.JobTimeout = None,
-    heartbeat_timeout: options.HeartbeatTimeout = None,
     format_name: options.Format = None,
     output: options.Output = None,
 ) -> None:
-    """Continue the last run of an experiment, with the same trials on the same data."""
+    """Continue the last run of an experiment, with the same trials on the same data.
+
+    Example: clipgnn experiment resume table1
+    """
     path = store or default_store(name)
     with open_store(path, name) as opened:
         experiment = stored_experiment(opened, experiment_name(name))
-    _run(
-        experiment,
-        path,
-        RunOptions(
-            executor=executor,
-            workers=workers,
-            jobs_at_once=jobs_at_once,
-            address=address,
-            device=checked_device(device, remote=executor == "ray"),
-            deterministic=deterministic,
-            precision=precision,
-            job_timeout=job_timeout,
-            heartbeat_timeout=heartbeat_timeout,
-            retry_failed=retry_failed,
-            take_over=take_over,
-            root=None if root is None else str(root.expanduser().absolute()),
-            search_path=_module_folders(name),
-        ),
-        format_name,
-        output,
-    )
+    _run(experiment, path, running.run_options(_module_folders(name)), format_name, output)
 
 
 @app.command()
@@ -150,7 +90,10 @@ def status(
         bool, typer.Option("--traceback", help="Print the tracebacks of failed trials.")
     ] = False,
 ) -> None:
-    """Print the progress of an experiment, and which trials failed or diverged."""
+    """Print the progress of an experiment, and which trials failed or diverged.
+
+    Example: clipgnn experiment status table1 --traceback
+    """
     with open_store(store or default_store(name), name) as opened:
         show_status(
             stored_experiment(opened, experiment_name(name)),
@@ -189,7 +132,10 @@ def merge(
 
 @app.command()
 def repair(name: options.RunName, store: options.Store = None) -> None:
-    """Delete damaged rows of a store; the next run trains their trials again."""
+    """Delete damaged rows of a store; the next run trains their trials again.
+
+    Example: clipgnn experiment repair table1
+    """
     path = store or default_store(name)
     check_exists(path, name)
     repaired = repair_store(path)

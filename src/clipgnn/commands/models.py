@@ -1,11 +1,13 @@
 """The argument MODEL of commands: a file that `clipgnn train` or `save` has written."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from clipgnn.commands.device import checked_device
+from clipgnn.commands.learning import Device
 from clipgnn.commands.targets import Task
 
 if TYPE_CHECKING:
@@ -15,38 +17,39 @@ if TYPE_CHECKING:
 Model = Annotated[
     Path, typer.Argument(metavar="MODEL", help="Model file, written by `clipgnn train`.")
 ]
-Draws = Annotated[
-    int | None,
-    typer.Option(
-        "--n-draws", min=1, help="Draws of colorings to average; by default those of the model."
-    ),
-]
 
 
-def load_model(
-    path: Path, *, device: str, seed: int | None, n_draws: int | None
-) -> "CLIPClassifier | CLIPRegressor":
-    """Load an estimator for prediction.
+@dataclass(frozen=True)
+class PredictionOptions:
+    """Options of the commands that predict."""
 
-    Args:
-        path: the file.
-        device: value of `--device`.
-        seed: seed of the colorings; None for that of the model.
-        n_draws: number of draws; None for that of the model.
+    n_draws: Annotated[
+        int | None,
+        typer.Option(min=1, help="Draws of colorings to average; by default that of the model."),
+    ] = None
+    seed: Annotated[
+        int | None,
+        typer.Option(min=0, max=2**31 - 1, help="Seed of the colorings; by default the model's."),
+    ] = None
+    device: Device = "auto"
 
-    Raises:
-        ModelNotFoundError: if the file does not exist.
-        ModelFileError: if it is not the file of an estimator.
-    """
-    from clipgnn.estimators import load_estimator
+    def load(self, path: Path) -> "CLIPClassifier | CLIPRegressor":
+        """Load an estimator for prediction.
 
-    model = load_estimator(path)
-    if seed is not None:
-        model.draw_seed_ = seed
-    if n_draws is not None:
-        model.n_draws = n_draws
-    model.models_ = [network.to(checked_device(device)) for network in model.models_]
-    return model
+        Raises:
+            ModelNotFoundError: if the file does not exist.
+            ModelFileError: if it is not the file of an estimator.
+        """
+        from clipgnn.estimators import load_estimator
+
+        device = checked_device(self.device)
+        model = load_estimator(path)
+        if self.seed is not None:
+            model.draw_seed_ = self.seed
+        if self.n_draws is not None:
+            model.n_draws = self.n_draws
+        model.models_ = [network.to(device) for network in model.models_]
+        return model
 
 
 def task_of(model: Any) -> Task:

@@ -1,38 +1,44 @@
 """The part of an experiment that options such as `--models` and `--where` choose."""
 
+from dataclasses import dataclass
+
+from clipgnn.commands import options
 from clipgnn.errors import InvalidParameterError
 from clipgnn.experiments.overrides import Overrides
 from clipgnn.experiments.protocol import check_protocol
 from clipgnn.parameters import Value
 
 
-def overrides_of(
-    models: str | None,
-    datasets: str | None,
-    epochs: int | None,
-    folds: int | None,
-    where: list[str] | None,
-    seeds: str | None,
-    groups: str | None,
-    protocol: str | None,
-) -> Overrides:
-    """Return the part of an experiment that the options of a command choose.
+@dataclass(frozen=True)
+class PartOptions:
+    """Options that choose a part of an experiment, or change it."""
 
-    Raises:
-        InvalidParameterError: if an option does not have the form that its help describes.
-    """
-    if protocol is not None:
-        check_protocol(protocol)
-    return Overrides(
-        models=None if models is None else _split_list(models),
-        datasets=None if datasets is None else _split_list(datasets),
-        epochs=epochs,
-        folds=folds,
-        where=dict(_condition(text) for text in where or []),
-        seeds=None if seeds is None else _integers(seeds),
-        groups=groups,
-        protocol=protocol,
-    )
+    models: options.Models = None
+    datasets: options.Datasets = None
+    epochs: options.Epochs = None
+    folds: options.Folds = None
+    where: options.Where = None
+    seeds: options.Seeds = None
+    groups: options.Groups = None
+
+    def overrides(self, protocol: str | None = None) -> Overrides:
+        """Return the part that the options choose, under a protocol.
+
+        Raises:
+            InvalidParameterError: if an option does not have the form that its help describes.
+        """
+        if protocol is not None:
+            check_protocol(protocol)
+        return Overrides(
+            models=None if self.models is None else _split_list(self.models),
+            datasets=None if self.datasets is None else _split_list(self.datasets),
+            epochs=self.epochs,
+            folds=self.folds,
+            where=dict(_condition(text) for text in self.where or []),
+            seeds=None if self.seeds is None else _integers(self.seeds),
+            groups=self.groups,
+            protocol=protocol,
+        )
 
 
 def _split_list(text: str) -> list[str]:

@@ -9,8 +9,14 @@ from typing import Annotated, Any
 
 import typer
 
-from clipgnn.commands.learning import Device, Quiet
-from clipgnn.commands.models import Draws, Model, load_model, names_of_targets, read_for, task_of
+from clipgnn.commands.learning import Quiet
+from clipgnn.commands.models import (
+    Model,
+    PredictionOptions,
+    names_of_targets,
+    read_for,
+    task_of,
+)
 from clipgnn.commands.option_groups import with_option_groups
 from clipgnn.commands.output import check_output
 from clipgnn.commands.sources import Data, Selection, SourceOptions, select
@@ -26,6 +32,7 @@ def predict(
     model: Model,
     data: Data,
     source: SourceOptions,
+    prediction: PredictionOptions,
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", help="CSV file; by default the standard output."),
@@ -36,14 +43,6 @@ def predict(
             "--spread", help="Add standard deviations over networks and draws of colorings."
         ),
     ] = False,
-    n_draws: Draws = None,
-    seed: Annotated[
-        int | None,
-        typer.Option(
-            "--seed", min=0, max=2**31 - 1, help="Seed of the colorings; by default the model's."
-        ),
-    ] = None,
-    device: Device = "auto",
     quiet: Quiet = False,
 ) -> None:
     """Predict the targets of graphs with a trained model.
@@ -55,7 +54,7 @@ def predict(
     """
     if output is not None:
         check_output(output)
-    fitted = load_model(model, device=device, seed=seed, n_draws=n_draws)
+    fitted = prediction.load(model)
     found = source.read(data)
     with warnings_as_lines():
         chosen = select(found, partial(read_for, fitted), {}, strict=source.strict)

@@ -7,7 +7,8 @@ from typing import Annotated
 import typer
 
 from clipgnn.commands import options
-from clipgnn.commands.parts import overrides_of
+from clipgnn.commands.option_groups import with_option_groups
+from clipgnn.commands.parts import PartOptions
 from clipgnn.commands.report_output import check_folder, format_of, write_figures, write_report
 from clipgnn.commands.stores import default_store, experiment_name, is_store_path, open_store
 from clipgnn.commands.terminal import terminal
@@ -21,6 +22,7 @@ from clipgnn.report import FORMATS, make_report
 from clipgnn.report.provenance import elsewhere
 
 
+@with_option_groups
 def report(
     store: Annotated[
         str,
@@ -29,6 +31,7 @@ def report(
             help="File of results, or the name of an experiment: then runs/NAME.sqlite.",
         ),
     ],
+    part: PartOptions,
     experiment: Annotated[
         str | None,
         typer.Option(
@@ -38,13 +41,6 @@ def report(
             "experiment of the store, and not only what was run last.",
         ),
     ] = None,
-    models: options.Models = None,
-    datasets: options.Datasets = None,
-    epochs: options.Epochs = None,
-    folds: options.Folds = None,
-    where: options.Where = None,
-    seeds: options.Seeds = None,
-    groups: options.Groups = None,
     protocol: options.Protocol = None,
     format_name: options.Format = None,
     output: options.Output = None,
@@ -66,7 +62,7 @@ def report(
     Example: clipgnn report results/table1-gin.sqlite -o report.html
     """
     chosen = format_of(format_name, output)
-    overrides = overrides_of(models, datasets, epochs, folds, where, seeds, groups, None)
+    overrides = part.overrides()
     if protocol is not None:
         check_protocol(protocol)
     named = None if is_store_path(store) else experiment_name(store)
