@@ -88,7 +88,18 @@ def write_tu(folder: Path, graphs: list[Data]) -> None:
 
 
 @pytest.mark.parametrize(
-    "page", ["README.md", "docs/training.md", "docs/estimators.md", "docs/pyg.md"]
+    "page",
+    [
+        "README.md",
+        "docs/training.md",
+        "docs/estimators.md",
+        "docs/pyg.md",
+        "docs/uncertainty.md",
+        "docs/explanations.md",
+        "docs/gpu.md",
+        "docs/extending.md",
+        pytest.param("docs/molecules.md", marks=pytest.mark.needs("rdkit")),
+    ],
 )
 def test_code_runs(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Blocks run in the order of the page, and experiments before the code that reads them."""
