@@ -105,10 +105,15 @@ PAGES_WITH_COMMANDS = {"docs/tutorial.md"}
         "docs/data.md",
         "docs/estimators.md",
         pytest.param("docs/experiments.md", marks=pytest.mark.needs("pandas")),
+        "docs/explanations.md",
+        "docs/extending.md",
+        "docs/gpu.md",
+        pytest.param("docs/molecules.md", marks=pytest.mark.needs("rdkit")),
         "docs/networks.md",
         "docs/pyg.md",
         "docs/training.md",
         "docs/tutorial.md",
+        "docs/uncertainty.md",
     ],
 )
 def test_code_runs(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

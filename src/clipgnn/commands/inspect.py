@@ -116,8 +116,9 @@ def _targets(found: "GraphFile", target: list[str] | None, task: Task) -> dict[s
         if target:
             raise
         return {"columns": columns}
-    known = [own for own in targets.values if own is not None]
-    missing = f", missing for {len(targets.problems)}" if targets.problems else ""
+    known = [targets.values[own] for own in found.valid if own not in targets.problems]
+    absent = [own for own in found.valid if own in targets.problems]
+    missing = f", missing for {len(absent)}" if absent else ""
     lines = {"columns": columns}
     if targets.task is Task.classification:
         return lines | {f"classes of {targets.names[0]}": _counts(Counter(known)) + missing}

@@ -264,7 +264,7 @@ class GraphEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         graphs = replace(self._read(X), y=None)
         return torch.stack(
             [
-                model.predict(graphs, seed=seed, wrap_colors=True)
+                model.predict(graphs, seed=seed, wrap_colors=True).cpu()
                 for model in self.models_
                 for seed in self._draw_seeds()
             ]

@@ -42,7 +42,7 @@ class CLIP(Network):
     Differs from the paper: batch normalization inside the MLPs (the paper does not mention any, but
     its property tasks are not learned without it), and no output bias in φ (see `Aggregation`).
 
-    **Many colorings.** If a single activation would need more than 4 MB in evaluation or 32 MB in
+    **Many colorings.** If a single activation would need more than 1 MB in evaluation or 32 MB in
     training (512 MB on other devices than the CPU), colorings are streamed with a running maximum;
     in training only if there are also more than `hidden_channels` colorings. Only the colorings
     that attain the maximum have gradients, as in any maximum. Batch statistics are then computed
