@@ -138,7 +138,7 @@ def test_an_invalid_file_of_a_folder_is_a_problem(name: str, tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("files", "options", "error", "message"),
     [
-        ({}, {}, DatasetNotFoundError, "must be a file or folder 'data.jsonl'. It is missing"),
+        ({}, {}, DatasetNotFoundError, "must be a file or folder .*data.jsonl'. It is missing"),
         ({"data.jsonl": ""}, {}, DatasetFileError, "at least one graph. Got none"),
         (
             {"data.jsonl": "{}"},

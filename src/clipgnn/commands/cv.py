@@ -92,15 +92,15 @@ def _splits(
     from sklearn.model_selection import KFold, StratifiedKFold
 
     if task is Task.classification:
-        smallest = int(np.unique(y, return_counts=True)[1].min())
-        limit, what = smallest, f"the smallest class has {counted(smallest, 'graph')}"
+        limit = int(np.unique(y, return_counts=True)[1].min())
+        what = "graphs of the smallest class"
         splitter: Any = StratifiedKFold(folds, shuffle=True, random_state=seed)
     else:
-        limit, what = len(y), f"there are {counted(len(y), 'graph')}"
+        limit, what = len(y), "graphs"
         splitter = KFold(folds, shuffle=True, random_state=seed)
     if folds > limit:
         raise InvalidParameterError(
-            f"folds must be at most {limit}, because {what}. Got {folds}.", parameter="folds"
+            f"folds must be at most {limit}, the number of {what}. Got {folds}.", parameter="folds"
         )
     return list(splitter.split(np.zeros(len(y)), y))
 

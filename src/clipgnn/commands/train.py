@@ -14,7 +14,7 @@ from clipgnn.commands.sources import Data, SourceOptions, select
 from clipgnn.commands.targets import TargetNames, Task, TaskOption, read_targets
 from clipgnn.commands.terminal import terminal
 from clipgnn.commands.warning_lines import warnings_as_lines
-from clipgnn.errors import counted, one_line
+from clipgnn.errors import DatasetFileError, counted, one_line
 
 
 @with_option_groups
@@ -46,6 +46,8 @@ def train(
     start = time.perf_counter()
     with warnings_as_lines():
         chosen = select(found, attributes.read, targets.problems, strict=source.strict)
+        if len(chosen.numbers) < 2:
+            raise DatasetFileError(f"{found.name} must have at least two graphs to train on.")
         model.fit(chosen.graphs, targets.of(chosen.numbers))
     model.target_names_ = list(targets.names)
     model.save(output)

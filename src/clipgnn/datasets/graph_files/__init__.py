@@ -31,7 +31,7 @@ def read_graph_file(
         MissingDependencyError: if the format needs a package that is not installed.
     """
     if not path.exists():
-        raise DatasetNotFoundError(f"There must be a file or folder {path.name!r}. It is missing.")
+        raise DatasetNotFoundError(f"There must be a file or folder {str(path)!r}. It is missing.")
     name = recognized_format(path) if format is None else format
     if name not in FILE_FORMATS:
         raise InvalidParameterError(
@@ -60,7 +60,7 @@ def recognized_format(path: Path) -> str:
         if endings & set(known) and (name == "graphml" or not path.is_dir()):
             return name
     raise InvalidParameterError(
-        f"format must be given for {path.name!r}, whose ending is not that of a known format: one "
+        f"format must be given for {str(path)!r}, whose ending is not that of a known format: one "
         f"of {', '.join(FILE_FORMATS)}.",
         parameter="format",
     )
