@@ -81,7 +81,8 @@ def test_commands_that_read_a_store_import_nothing(folder: Path) -> None:
         module.write_text("raise RuntimeError('imported')\n")
     assert "6 of 6 trials finished" in experiment("status", "ladders")
     assert "SumNet" in report("ladders")
-    assert "SumNet" in report("ladders", "--experiment", "example/ladders.toml")
+    part = ("--epochs", "2", "--folds", "1")
+    assert "SumNet" in report("ladders", "--experiment", "example/ladders.toml", *part)
     assert "6 new results" in experiment("merge", "--any-source", "to", "runs/ladders.sqlite")
     assert "No damaged entries" in experiment("repair", "ladders")
     assert "ladders" not in sys.modules
