@@ -137,6 +137,17 @@ def counted(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
+def listed(names: Iterable[str]) -> str:
+    """Return names as a list in a sentence.
+
+    Example:
+        >>> listed(["a", "b", "c"]), listed(["a"])
+        ('a, b and c', 'a')
+    """
+    *first, last = names
+    return f"{', '.join(first)} and {last}" if first else last
+
+
 def shown(value: object) -> str:
     """Return a value for a message: its `repr`, shortened if it is long.
 

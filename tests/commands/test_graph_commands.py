@@ -167,7 +167,7 @@ def test_an_unreadable_graph_does_not_stop_predictions(
     Path("bad.jsonl").write_text(bad, encoding="utf-8")
     status, out, messages = call("predict", str(model), "bad.jsonl")
     assert status == 1
-    assert "bad.jsonl, line 2: The line must be valid JSON." in messages
+    assert "bad.jsonl, line 2: The line must be valid JSON in UTF-8." in messages
     assert "bad.jsonl, line 3:" in messages
     assert "2 of 4 graphs left out." in messages
     rows = rows_of(out)
@@ -218,13 +218,13 @@ def test_inspect(call: Command, rings: Path) -> None:
     assert status == 0
     shown = {line[:38].strip(): line[38:].strip() for line in out.splitlines()}
     assert shown["graphs"] == "24 of 24, undirected"
-    assert shown["node attributes"] == "letter (2 categories)"
+    assert shown["node attributes"] == "letter (2 values)"
     assert shown["classes of kind"] == "chain: 12, ring: 12"
     assert shown["colorings of a graph"] == "4 to 576; 0 graphs with one"
     assert shown["suggested number of colorings k"] == "16"
     record = json.loads(Path("numbers.json").read_text(encoding="utf-8"))
     assert record["nodes"] == {"smallest": 4.0, "mean": pytest.approx(5.92, abs=0.05), "largest": 8}
-    assert record["confused_pairs"] == 0
+    assert record["confused_others"] == 0
     assert record["confused"] == 24
 
 
@@ -349,7 +349,7 @@ def other_model(path: Path, kind: str) -> None:
         ("embedding", "must be the file of a CLIPClassifier or CLIPRegressor. Got 'CLIPEmbedding'"),
         ("damaged", "must be a safetensors file written by clipgnn.save"),
         ("foreign", "must be a safetensors file written by clipgnn.save"),
-        ("missing", "There is no model file"),
+        ("missing", "MODEL must be an existing file. There is no other.safetensors"),
         ("numeric", "height"),
     ],
 )
@@ -381,11 +381,14 @@ def test_models_that_cannot_predict(call: Command, rings: Path, kind: str, messa
         (("train", "rings.jsonl", "-o", "none/m.safetensors"), "--output 'none/m.safetensors'"),
         (("train", "rings.jsonl", "--loss", "absolute-error"), "--loss must not be given"),
         (("train", "rings.jsonl", "--num-colorings", "many"), "--num-colorings must be an integer"),
-        (("train", "rings.jsonl", "--epochs", "0"), "'epochs' parameter"),
+        (("train", "rings.jsonl", "--epochs", "0"), "--epochs must be an integer from 1"),
         (("train", "rings.jsonl", "--task", "regression"), "must be a finite number. Got 'chain'"),
         (("train", "rings.jsonl", "--device", "tpu"), "--device must be"),
         (("train", "rings.jsonl", "--node-attributes", "letters"), "--node-attributes must"),
-        (("train", "one.jsonl"), "y must have at least two classes. Got one class, 'ring'."),
+        (
+            ("train", "one.jsonl"),
+            "The column 'kind' of one.jsonl must have at least two classes. Got one class, 'ring'.",
+        ),
         (("train", "bare.jsonl"), "bare.jsonl must have a column or attribute to predict"),
         (("train", "rings.jsonl", "--labels", "short.csv"), "must have a row for each of the 24"),
         (("train", "rings.jsonl", "--labels", "none.csv"), "There must be a file 'none.csv'"),
@@ -490,3 +493,131 @@ def test_help_has_an_example(call: Command, command: str) -> None:
     status, out, _ = call(command, "--help")
     assert status == 0
     assert f"Example: clipgnn {command}" in out
+
+
+def test_gml_does_not_read_the_names_of_nodes(call: Command, tmp_path: Path) -> None:
+    folder = tmp_path / "graphs"
+    folder.mkdir()
+    for number, size in enumerate((4, 5, 6, 7)):
+        nx.write_gml(nx.path_graph(size), folder / f"{number}.gml")
+    status, out, _ = call("inspect", "graphs")
+    assert status == 0
+    assert "node attributes                        none" in out
+    (folder / "folder.gml").mkdir()
+    (folder / "5.gml").write_text("graph 5", encoding="utf-8")
+    (folder / "6.gml").write_text("graph [" * 5000, encoding="utf-8")
+    status, out, messages = call("inspect", "graphs")
+    assert status == 1
+    assert "graphs, 5.gml: The graph must be GraphML or GML." in messages
+    assert "4 of 6, undirected" in out
+
+
+@pytest.mark.parametrize(
+    ("values", "task"),
+    [
+        (["0.5", "1.5", "NA"] * 4, "numbers"),
+        (["0", "1", "nan"] * 4, "classes"),
+        (["01", "02", ""] * 4, "classes"),
+        (["0.5", "1.5", "2.5", "abc"] * 3, "--task must be given, because most values"),
+        (["0.5", "1.5", "2.5", "inf"] * 3, "--task must be given, because most values"),
+        ([f"{number},5" for number in range(24)], "occur only once"),
+    ],
+)
+def test_missing_and_mixed_values(
+    call: Command, tmp_path: Path, values: list[str], task: str
+) -> None:
+    lines = ['"' + value + '"' for value in values]
+    (tmp_path / "y.csv").write_text("\n".join(["y", *lines]) + "\n", encoding="utf-8")
+    content = b"".join(nx.to_graph6_bytes(nx.path_graph(4 + own % 3)) for own in range(len(values)))
+    (tmp_path / "g.g6").write_bytes(content)
+    status, _, messages = call("train", "g.g6", "--labels", "y.csv", *FAST)
+    if task.startswith(("--task", "occur")):
+        assert status == 2
+        assert task in messages
+        return
+    assert status == 1
+    assert "4 of 12 graphs left out." in messages
+    if task == "numbers":
+        CLIPRegressor.load("model.safetensors")
+    else:
+        expected = sorted({value for value in values if value not in ("", "nan")})
+        found = CLIPClassifier.load("model.safetensors").classes_.tolist()
+        assert list(map(str, found)) == expected
+
+
+def test_large_integers_are_classes_as_text(call: Command, tmp_path: Path) -> None:
+    names = ["9007199254740992", "9007199254740993", "1" * 30]
+    lines = lines_of(GRAPHS[:12], y=[f"{names[own % 3]}" for own in range(12)])
+    (tmp_path / "g.jsonl").write_text(lines, encoding="utf-8")
+    chosen = ("--task", "classification")
+    assert call("train", "g.jsonl", "-q", *chosen, *FAST)[0] == 0
+    assert CLIPClassifier.load("model.safetensors").classes_.tolist() == sorted(names)
+    assert call("evaluate", "model.safetensors", "g.jsonl")[0] == 0
+
+
+def test_columns_of_the_input_are_kept(call: Command, model: Path, tmp_path: Path) -> None:
+    (tmp_path / "g.jsonl").write_text(lines_of(GRAPHS[:2]), encoding="utf-8")
+    columns = "empty,graph,predicted_kind\n,a,x\n,b,y\n"
+    (tmp_path / "labels.csv").write_text(columns, encoding="utf-8")
+    status, out, _ = call("predict", str(model), "g.jsonl", "--labels", "labels.csv")
+    assert status == 0
+    [first, _] = rows_of(out)
+    assert first["graph"] == "line 1"
+    assert first["input_graph"] == "a"
+    assert first["input_predicted_kind"] == "x"
+    assert first["predicted_kind"] == "chain"
+    assert first["empty"] == ""
+    assert list(first)[:3] == ["graph", "empty", "input_graph"]
+
+
+def test_targets_without_known_values_have_no_scores(call: Command, tmp_path: Path) -> None:
+    sizes: list[Any] = [len(graph) + 0.5 for graph in GRAPHS]
+    text = lines_of(GRAPHS, size=sizes, half=[own / 2 for own in sizes])
+    (tmp_path / "train.jsonl").write_text(text, encoding="utf-8")
+    both = ("--target", "size", "--target", "half")
+    assert call("train", "train.jsonl", "-q", *both, *FAST)[0] == 0
+    text = lines_of(GRAPHS[:4], size=sizes[:4], half=["nan"] * 4)
+    (tmp_path / "test.jsonl").write_text(text, encoding="utf-8")
+    status, _, messages = call("evaluate", "model.safetensors", "test.jsonl", "-o", "s.json")
+    assert (status, messages) == (0, "")
+    assert list(json.loads(Path("s.json").read_text(encoding="utf-8"))["scores"]) == ["size"]
+
+
+def test_models_of_other_kinds_of_data(call: Command, model: Path, tmp_path: Path) -> None:
+    write_tu(tmp_path / "data" / "OWN" / "raw", "OWN")
+    assert (
+        "MODEL was trained on graphs with named attributes" in call("predict", str(model), "OWN")[2]
+    )
+    assert call("train", "OWN", "-q", *FAST)[0] == 0
+    (tmp_path / "g.jsonl").write_text(lines_of(GRAPHS[:2]), encoding="utf-8")
+    messages = call("predict", "model.safetensors", "g.jsonl")[2]
+    assert "MODEL was trained on a TU data set" in messages
+
+
+def test_graphs_that_do_not_fit_together_are_named_by_their_lines(
+    call: Command, tmp_path: Path
+) -> None:
+    graphs = [nx.path_graph(3) for _ in range(3)]
+    for number, graph in enumerate(graphs):
+        values = [0.5] * (3 if number < 2 else 2)
+        nx.set_node_attributes(graph, dict.fromkeys(graph, values), "z")
+    text = "\n\n".join(lines_of(graphs, y=[0, 1, 0]).splitlines())
+    (tmp_path / "g.jsonl").write_text(text, encoding="utf-8")
+    status, _, messages = call("train", "g.jsonl", *FAST)
+    assert status == 2
+    assert "g.jsonl: " in messages
+    assert "in line 5" in messages
+
+
+def test_flags_in_messages_of_estimators(call: Command, rings: Path) -> None:
+    for arguments, message in {
+        ("--dropout", "1.5"): "--dropout must be",
+        ("--n-ensemble", "0"): "--n-ensemble must be",
+        ("--validation-fraction", "2"): "--validation-fraction is not possible",
+        ("--coloring", "some"): "--coloring must be",
+    }.items():
+        status, _, messages = call("train", str(rings), *arguments)
+        assert status == 2
+        assert f"clipgnn: {message}" in messages
+    missing = call("cv", str(rings), "--predictions", "none/p.csv")[2]
+    assert "--predictions 'none/p.csv' must be a file" in missing

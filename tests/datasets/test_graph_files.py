@@ -146,7 +146,7 @@ def test_an_invalid_file_of_a_folder_is_a_problem(name: str, tmp_path: Path) -> 
             InvalidParameterError,
             "Did you mean 'json-lines'",
         ),
-        ({"data.jsonl": "{}"}, {"labels": "none.csv"}, DatasetNotFoundError, "'none.csv'"),
+        ({"data.jsonl": "{}"}, {"labels": "none.csv"}, DatasetNotFoundError, "none.csv'"),
         (
             {"data.jsonl": "{}", "y.csv": "y\n1\n2\n"},
             {"labels": "y.csv"},
@@ -199,3 +199,97 @@ def test_a_column_that_is_missing(tmp_path: Path) -> None:
         DatasetFileError, match=r"must have the column 'labels'. Got 'label'. Did you"
     ):
         found.column("labels")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        '{"nodes": [{"id": 0}], "edges": [{"source": 0, "target": 9}]}',
+        '{"nodes": [{"id": 0}, {"id": 0}], "edges": []}',
+        '{"nodes": [], "edges": [], "graph": [1]}',
+        '{"nodes": [], "edges": [], "graph": "abc"}',
+    ],
+)
+def test_a_graph_that_contradicts_itself_is_a_problem(line: str, tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text(line, encoding="utf-8")
+    [entry] = read_graph_file(path).entries
+    assert entry.graph is None
+    assert entry.problem
+
+
+def test_bytes_that_are_not_utf8_are_a_problem_of_their_line(tmp_path: Path) -> None:
+    good = json.dumps(nx.node_link_data(GRAPHS[0], edges="edges")).encode()
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(b"\xef\xbb\xbf" + good + b"\r\n\xff\xfe\r\n" + good)
+    found = read_graph_file(path)
+    assert found.valid == [0, 2]
+    assert "UTF-8" in str(found.entries[1].problem)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "<graphml><graph><node id='a'/><edge source='a'/></graph></graphml>",
+        "<graphml><graph/><graph/></graphml>",
+        "<graphml></graphml>",
+    ],
+)
+def test_graphml_that_contradicts_itself_is_a_problem(content: str, tmp_path: Path) -> None:
+    path = tmp_path / "a.xml"
+    path.write_text(content, encoding="utf-8")
+    [entry] = read_graph_file(path, format="graphml").entries
+    assert entry.problem
+
+
+@pytest.mark.needs("rdkit")
+def test_tables_of_several_forms(tmp_path: Path) -> None:
+    files = {
+        "a.csv": ' smiles , y\n"CCO", 1 \n\n"CCN",2\n',
+        "b.csv": "smiles;y\nCCO;1\nCCN;2\n",
+        "C.TSV": "smiles\ty\nCCO\t1\nCCN\t2\n",
+    }
+    for name, content in files.items():
+        (tmp_path / name).write_text(content, encoding="utf-8")
+        found = read_graph_file(tmp_path / name)
+        assert [own.graph for own in found.entries] == ["CCO", "CCN"]
+        assert found.column("y") == ["1", "2"]
+    assert [own.place for own in read_graph_file(tmp_path / "a.csv").entries] == [
+        "line 2",
+        "line 4",
+    ]
+    (tmp_path / "d.smi").write_text("CCO ethanol\nCCN\n\n", encoding="utf-8")
+    found = read_graph_file(tmp_path / "d.smi")
+    assert [own.graph for own in found.entries] == ["CCO", "CCN"]
+    assert found.column("name") == ["ethanol", None]
+
+
+@pytest.mark.needs("rdkit")
+def test_places_of_rows_that_are_not_valid(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text('smiles,note\nCCO,"two\nlines"\nC1CC,x\nCC,x,y\n', encoding="utf-8")
+    found = read_graph_file(path)
+    assert [own.place for own in found.entries] == ["line 2", "line 4", "line 5"]
+    assert found.valid == [0]
+    assert "at most 2 columns. Got 3" in str(found.entries[2].problem)
+    path.write_bytes(b"smiles,note\nCCO,ok\nCCO,\xff\n")
+    with pytest.raises(DatasetFileError, match=r"UTF-8. Line 3 is not"):
+        read_graph_file(path)
+    path.write_text("smiles,y,y\nC,1,2\n", encoding="utf-8")
+    with pytest.raises(DatasetFileError, match=r"different names. Got 'y' twice"):
+        read_graph_file(path)
+
+
+def test_labels_with_empty_cells(tmp_path: Path) -> None:
+    path = written(tmp_path, "graph6")
+    labels = tmp_path / "labels.csv"
+    labels.write_text("y\n1\n\n2\n", encoding="utf-8")
+    assert read_graph_file(path, labels=labels).column("y") == ["1", None, "2"]
+    labels.write_text("y\n1\n2\n\n\n", encoding="utf-8")
+    assert read_graph_file(path, labels=labels).column("y") == ["1", "2", None]
+    labels.write_text("", encoding="utf-8")
+    with pytest.raises(DatasetFileError, match=r"line of column names. It is empty"):
+        read_graph_file(path, labels=labels)
+    labels.write_text("file,y\na,1\na,2\n", encoding="utf-8")
+    with pytest.raises(DatasetFileError, match=r"each file once. Got 'a' twice"):
+        read_graph_file(path, labels=labels)

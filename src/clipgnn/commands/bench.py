@@ -58,6 +58,8 @@ def bench(
     Default data sets that are not found are skipped with a message. The measurement "together"
     (ten folds at once against one by one, for all networks) uses the first data set, and "growth"
     uses generated graphs.
+
+    Example: clipgnn bench MUTAG --only training --rounds 1
     """
     if not 0 <= seconds <= 3600:  # false for NaN
         raise InvalidParameterError(f"--seconds must be a number from 0 to 3600. Got {seconds}.")

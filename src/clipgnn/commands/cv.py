@@ -13,14 +13,22 @@ from numpy.typing import NDArray
 
 from clipgnn.commands.attributes import AttributeOptions
 from clipgnn.commands.learning import Device, LearningOptions, Quiet, Seed
+from clipgnn.commands.library_messages import library_messages
 from clipgnn.commands.option_groups import with_option_groups
 from clipgnn.commands.output import check_output
-from clipgnn.commands.predict import as_csv, predicted_columns
-from clipgnn.commands.scores import classification_scores, regression_scores, score_table
-from clipgnn.commands.sources import Data, Selection, SourceOptions, select
-from clipgnn.commands.targets import ReadTargets, TargetNames, Task, TaskOption, read_targets
+from clipgnn.commands.predict import as_csv
+from clipgnn.commands.predictions import predictions_of
+from clipgnn.commands.scores import score_table
+from clipgnn.commands.sources import Data, SourceOptions, select
+from clipgnn.commands.targets import (
+    ReadTargets,
+    TargetNames,
+    Task,
+    TaskOption,
+    check_trainable,
+    read_targets,
+)
 from clipgnn.commands.terminal import terminal
-from clipgnn.commands.warning_lines import warnings_as_lines
 from clipgnn.errors import InvalidParameterError, counted, one_line
 from clipgnn.progress import progress_bars, time_left
 from clipgnn.writing import write_file
@@ -54,14 +62,15 @@ def cv(
 
     Example: clipgnn cv MUTAG --folds 10 --epochs 100
     """
-    for path in (output, predictions):
+    for flag, path in (("--output", output), ("--predictions", predictions)):
         if path is not None:
-            check_output(path)
+            check_output(path, flag)
     found = source.read(data)
     targets = read_targets(found, target, task)
     learning.estimator(targets.task, device=device, seed=seed, verbose=False)  # checks the options
-    with warnings_as_lines():
+    with library_messages():
         chosen = select(found, attributes.read, targets.problems, strict=source.strict)
+        check_trainable(chosen, targets)
         y = targets.of(chosen.numbers)
         splits = _splits(y, folds, targets.task, seed)
         scores, columns = [], []
@@ -70,9 +79,9 @@ def cv(
                 model = learning.estimator(targets.task, device=device, seed=seed, verbose=False)
                 model.fit(chosen.graphs[training], y[training])
                 model.target_names_ = list(targets.names)
-                part = Selection(found, tested.tolist(), chosen.graphs[tested], {})
-                columns.append((tested, predicted_columns(model, part, spread=False)))
-                scores.append(_scores(model, part, y[tested], targets))
+                predicted = predictions_of(model, chosen.graphs[tested])
+                columns.append((tested, predicted.columns()))
+                scores.append(predicted.scores(y[tested]))
                 progress.show(scores[-1])
     _print(scores, targets, len(chosen.numbers))
     if output is not None:
@@ -103,20 +112,6 @@ def _splits(
             f"folds must be at most {limit}, the number of {what}. Got {folds}.", parameter="folds"
         )
     return list(splitter.split(np.zeros(len(y)), y))
-
-
-def _scores(model: Any, part: Selection, known: NDArray[Any], targets: ReadTargets) -> Scores:
-    if targets.task is Task.classification:
-        probabilities = model.predict_proba(part.graphs)
-        own = classification_scores(model.classes_.tolist(), known, probabilities)
-        return {targets.names[0]: own}
-    table = model.predict(part.graphs).reshape(len(known), -1)
-    rows = known.reshape(len(known), -1)
-    return {
-        name: regression_scores(rows[:, own], table[:, own])
-        for own, name in enumerate(targets.names)
-        if not np.isnan(rows[:, own]).all()
-    }
 
 
 def _print(scores: Sequence[Scores], targets: ReadTargets, number: int) -> None:

@@ -48,6 +48,8 @@ def data(
     """Print the characteristics of the data sets, as in the paper's table.
 
     The exit status is 1 if a data set given as an argument is missing or damaged.
+
+    Example: clipgnn data MUTAG csl --format markdown
     """
     from clipgnn.datasets.characteristics import characteristics
     from clipgnn.datasets.registry import load_dataset

@@ -23,7 +23,10 @@ def demo(
         int, typer.Option(min=0, max=2**32 - 1, help="Seed of data, weights and colorings.")
     ] = 0,
 ) -> None:
-    """Compare two graphs that only CLIP distinguishes, then train on circular skip links."""
+    """Compare two graphs that only CLIP distinguishes, then train on circular skip links.
+
+    Example: clipgnn demo -o demo.png
+    """
     import torch  # slow to import; --help does not need it
 
     from clipgnn import demo as show

@@ -46,7 +46,9 @@ def draw(
     Example: clipgnn draw MUTAG --number 7 -o molecule.svg
     """
     if output.suffix.lower() not in (".png", ".svg", ".pdf"):
-        raise InvalidParameterError(f"output must end in .png, .svg or .pdf. Got {output.name}.")
+        raise InvalidParameterError(
+            f"output must end in .png, .svg or .pdf. Got {output.name}.", parameter="output"
+        )
     check_output(output)
     found = source.read(data)
     if number > len(found.entries):

@@ -10,6 +10,7 @@ import typer
 from numpy.typing import NDArray
 
 from clipgnn.commands.learning import Quiet
+from clipgnn.commands.library_messages import library_messages
 from clipgnn.commands.models import (
     Model,
     PredictionOptions,
@@ -19,16 +20,11 @@ from clipgnn.commands.models import (
 )
 from clipgnn.commands.option_groups import with_option_groups
 from clipgnn.commands.output import check_output
-from clipgnn.commands.scores import (
-    classification_scores,
-    confusion_table,
-    regression_scores,
-    score_table,
-)
+from clipgnn.commands.predictions import predictions_of
+from clipgnn.commands.scores import confusion_table, score_table
 from clipgnn.commands.sources import Data, SourceOptions, select
 from clipgnn.commands.targets import ReadTargets, TargetNames, Task, read_targets
 from clipgnn.commands.terminal import terminal
-from clipgnn.commands.warning_lines import warnings_as_lines
 from clipgnn.errors import DatasetFileError, InvalidParameterError, counted, one_line
 from clipgnn.writing import write_file
 
@@ -67,45 +63,28 @@ def evaluate(
             f"{', '.join(map(repr, targets.names))}.",
             parameter="target",
         )
-    with warnings_as_lines():
+    with library_messages():
         chosen = select(found, partial(read_for, fitted), targets.problems, strict=source.strict)
+        known = targets.of(chosen.numbers)
         if targets.task is Task.classification:
             known = _known_classes(found, targets, chosen.numbers, fitted.classes_)
-            scores, details = _classified(fitted, chosen.graphs, known, targets.names[0])
-        else:
-            scores, details = _regressed(fitted, chosen.graphs, targets, chosen.numbers)
+        predicted = predictions_of(fitted, chosen.graphs, shown=not quiet)
+    scores = predicted.scores(known)
+    if not scores:
+        raise DatasetFileError(f"{found.name} must have known values of the targets. It has none.")
     console = terminal()
     if not quiet:
         console.print(f"{counted(len(chosen.numbers), 'graph')} of {one_line(found.name)}")
     console.print(score_table(scores, "target"), soft_wrap=False)
-    if details is not None and not quiet:
-        console.print()
-        console.print(details, soft_wrap=False)
+    if predicted.classes is not None and not quiet:
+        matrix = confusion_table(predicted.classes, known, predicted.predicted_classes)
+        if matrix is not None:
+            console.print()
+            console.print(matrix, soft_wrap=False)
     if output is not None:
         record = {"data": found.name, "graphs": len(chosen.numbers), "scores": scores}
-        write_file(output, (json.dumps(record, indent=2) + "\n").encode())
+        write_file(output, (json.dumps(record, indent=2, allow_nan=False) + "\n").encode())
     raise typer.Exit(chosen.status)
-
-
-def _classified(
-    fitted: Any, graphs: Any, known: NDArray[Any], name: str
-) -> tuple[dict[str, dict[str, float]], Any]:
-    probabilities = fitted.predict_proba(graphs)
-    classes = fitted.classes_.tolist()
-    predicted = np.asarray(classes)[probabilities.argmax(axis=1)]
-    scores = {name: classification_scores(classes, known, probabilities)}
-    return scores, confusion_table(classes, known, predicted)
-
-
-def _regressed(
-    fitted: Any, graphs: Any, targets: ReadTargets, numbers: Any
-) -> tuple[dict[str, dict[str, float]], None]:
-    known = targets.of(numbers).reshape(len(numbers), -1)
-    predicted = fitted.predict(graphs).reshape(len(numbers), -1)
-    return {
-        name: regression_scores(known[:, own], predicted[:, own])
-        for own, name in enumerate(targets.names)
-    }, None
 
 
 def _known_classes(

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from clipgnn.commands.attributes import AttributeOptions
+from clipgnn.commands.library_messages import library_messages
 from clipgnn.commands.option_groups import with_option_groups
 from clipgnn.commands.output import check_output
 from clipgnn.commands.sources import Data, Selection, SourceOptions, select
 from clipgnn.commands.targets import TargetNames, Task, TaskOption, read_targets
 from clipgnn.commands.terminal import terminal
-from clipgnn.commands.warning_lines import warnings_as_lines
 from clipgnn.errors import counted, one_line
 from clipgnn.writing import write_file
 
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from clipgnn.datasets.graph_files.entries import GraphFile
     from clipgnn.datasets.summary import Range, Summary
 
-LARGEST_LIST = 12
-"""Number of values of an attribute, and of classes, that are listed."""
+MOST_LISTED = 12
+"""Number of classes that are listed."""
 
 
 @with_option_groups
@@ -55,7 +55,7 @@ def inspect(
     if output is not None:
         check_output(output)
     found = source.read(data)
-    with warnings_as_lines():
+    with library_messages():
         chosen = select(found, attributes.read, {}, strict=source.strict)
     summary = summarize(chosen.graphs, isomorphism=isomorphism)
     lines = {
@@ -105,7 +105,7 @@ def _attribute(attribute: Any) -> str:
     values = getattr(attribute, "values", None)
     if values is None:
         return f"{attribute.name} (number)"
-    return f"{attribute.name} ({counted(len(values), 'category').replace('ys', 'ies')})"
+    return f"{attribute.name} ({counted(len(values), 'value')})"
 
 
 def _targets(found: "GraphFile", target: list[str] | None, task: Task) -> dict[str, str]:
@@ -134,15 +134,15 @@ def _targets(found: "GraphFile", target: list[str] | None, task: Task) -> dict[s
 
 def _counts(counts: Mapping[Any, int]) -> str:
     listed = sorted(counts.items(), key=lambda own: (-own[1], str(own[0])))
-    texts = [f"{name}: {count}" for name, count in listed[:LARGEST_LIST]]
-    more = len(listed) - LARGEST_LIST
+    texts = [f"{name}: {count}" for name, count in listed[:MOST_LISTED]]
+    more = len(listed) - MOST_LISTED
     return ", ".join([*texts, *([f"{more} more"] if more > 0 else [])])
 
 
 def _colors(summary: "Summary") -> dict[str, str]:
     confused = f"{summary.confused} of {counted(summary.num_graphs, 'graph')}"
-    if summary.confused_pairs is not None:
-        confused += f"; {summary.confused_pairs} with a graph that is not isomorphic"
+    if summary.confused_others is not None:
+        confused += f"; {summary.confused_others} with a graph that is not isomorphic"
     elif summary.confused:
         confused += ", isomorphic copies included (--isomorphism tests which)"
     return {

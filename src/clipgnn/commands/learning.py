@@ -47,7 +47,10 @@ class LearningOptions:
     ] = None
     patience: Annotated[
         int | None,
-        typer.Option(help="Stop after this number of epochs without a better validation score."),
+        typer.Option(
+            help="Stop after this number of epochs without a better validation score, or training "
+            "loss without --validation-fraction."
+        ),
     ] = None
     n_ensemble: Annotated[int, typer.Option(help="Networks whose predictions are averaged.")] = 1
     n_draws: Annotated[int, typer.Option(help="Draws of colorings in a prediction.")] = 1

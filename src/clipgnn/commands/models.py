@@ -9,6 +9,7 @@ import typer
 from clipgnn.commands.device import checked_device
 from clipgnn.commands.learning import Device
 from clipgnn.commands.targets import Task
+from clipgnn.errors import InvalidGraphError, ModelNotFoundError
 
 if TYPE_CHECKING:
     from clipgnn import CLIPClassifier, CLIPRegressor
@@ -43,6 +44,8 @@ class PredictionOptions:
         from clipgnn.estimators import load_estimator
 
         device = checked_device(self.device)
+        if not path.exists():
+            raise ModelNotFoundError(f"MODEL must be an existing file. There is no {path}.")
         model = load_estimator(path)
         if self.seed is not None:
             model.draw_seed_ = self.seed
@@ -72,5 +75,19 @@ def read_for(model: Any, graphs: Any) -> "PackedGraphs":
         InvalidGraphError: if they do not have its attributes.
     """
     from clipgnn.estimators.reading import read_with_encoding
+    from clipgnn.graphs.packed import PackedGraphs
 
+    packed = isinstance(graphs, PackedGraphs)
+    if packed != (model.encoding_ is None):
+        trained, given = ("a TU data set", "graphs with named attributes")[:: 1 if packed else -1]
+        raise InvalidGraphError(
+            f"DATA must be graphs like those that MODEL was trained on. Got {trained}, and MODEL "
+            f"was trained on {given}."
+        )
+    channels = model.models_[0].config.in_channels
+    if packed and graphs.in_channels != channels:
+        raise InvalidGraphError(
+            f"DATA must have node labels like those that MODEL was trained on, {channels} of them. "
+            f"Got {graphs.in_channels}."
+        )
     return read_with_encoding(graphs, model.encoding_, model.models_[0], strict=False)

@@ -1,4 +1,4 @@
-"""The option `--output`."""
+"""Options that name a file to write, such as `--output`."""
 
 from pathlib import Path
 
@@ -6,8 +6,8 @@ from clipgnn.errors import OutputError
 from clipgnn.writing import check_writable
 
 
-def check_output(path: Path) -> None:
-    """Check that the file of `--output` can be written.
+def check_output(path: Path, flag: str = "--output") -> None:
+    """Check that the file of an option can be written.
 
     Raises:
         OutputError: if it cannot.
@@ -15,4 +15,4 @@ def check_output(path: Path) -> None:
     try:
         check_writable(path)
     except OutputError as error:
-        raise OutputError(f"--output {error}") from error
+        raise OutputError(f"{flag} {error}") from error

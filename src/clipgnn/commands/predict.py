@@ -10,19 +10,13 @@ from typing import Annotated, Any
 import typer
 
 from clipgnn.commands.learning import Quiet
-from clipgnn.commands.models import (
-    Model,
-    PredictionOptions,
-    names_of_targets,
-    read_for,
-    task_of,
-)
+from clipgnn.commands.library_messages import library_messages
+from clipgnn.commands.models import Model, PredictionOptions, read_for
 from clipgnn.commands.option_groups import with_option_groups
 from clipgnn.commands.output import check_output
+from clipgnn.commands.predictions import predictions_of
 from clipgnn.commands.sources import Data, Selection, SourceOptions, select
-from clipgnn.commands.targets import Task
 from clipgnn.commands.terminal import terminal
-from clipgnn.commands.warning_lines import warnings_as_lines
 from clipgnn.errors import counted, one_line
 from clipgnn.writing import write_file
 
@@ -56,10 +50,10 @@ def predict(
         check_output(output)
     fitted = prediction.load(model)
     found = source.read(data)
-    with warnings_as_lines():
+    with library_messages():
         chosen = select(found, partial(read_for, fitted), {}, strict=source.strict)
-        columns = predicted_columns(fitted, chosen, spread=spread)
-    content = as_csv(chosen, columns)
+        found_values = predictions_of(fitted, chosen.graphs, spread=spread, shown=not quiet)
+    content = as_csv(chosen, found_values.columns())
     if output is None:
         typer.echo(content, nl=False)
     else:
@@ -71,33 +65,10 @@ def predict(
     raise typer.Exit(chosen.status)
 
 
-def predicted_columns(fitted: Any, chosen: Selection, *, spread: bool) -> dict[str, list[Any]]:
-    """Return the columns of predictions for the selected graphs."""
-    names = names_of_targets(fitted)
-    graphs = chosen.graphs
-    if task_of(fitted) is Task.classification:
-        probabilities = fitted.predict_proba(graphs)
-        classes = fitted.classes_.tolist()
-        best = probabilities.argmax(axis=1).tolist()
-        columns = {f"predicted_{names[0]}": [classes[own] for own in best]}
-        columns |= _columns("probability", classes, probabilities)
-        return columns | (
-            _columns("spread", classes, fitted.predict_spread(graphs)) if spread else {}
-        )
-    columns = _columns("predicted", names, fitted.predict(graphs))
-    return columns | (_columns("spread", names, fitted.predict_spread(graphs)) if spread else {})
-
-
-def _columns(prefix: str, names: list[Any], values: Any) -> dict[str, list[Any]]:
-    table = values.reshape(len(values), -1)
-    return {f"{prefix}_{name}": table[:, own].tolist() for own, name in enumerate(names)}
-
-
 def as_csv(chosen: Selection, columns: Mapping[str, list[Any]]) -> str:
     """Return a table with a row for each graph of the source."""
     entries = chosen.source.entries
     before = {
-        "graph": [own.place for own in entries],
         **{name: [own.given[name] for own in entries] for name in entries[0].given},
         **{name: [own.values.get(name, "") for own in entries] for name in chosen.source.columns},
     }
@@ -107,8 +78,16 @@ def as_csv(chosen: Selection, columns: Mapping[str, list[Any]]) -> str:
         for name, values in columns.items()
     }
     problems = [chosen.problems.get(number, "") for number in range(len(entries))]
-    # Predictions come last, so that they replace columns of the same name.
-    table = {**before, **predicted, **({"problem": problems} if chosen.problems else {})}
+    after = {**predicted, **({"problem": problems} if chosen.problems else {})}
+    # Columns of the input that are named like ours are renamed.
+    table = {
+        "graph": [own.place for own in entries],
+        **{
+            f"input_{name}" if name in {"graph", *after} else name: own
+            for name, own in before.items()
+        },
+        **after,
+    }
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(table)

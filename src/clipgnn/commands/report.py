@@ -59,7 +59,7 @@ def report(
 ) -> None:
     """Print the results of a store as a table, or write a page with figures.
 
-    Example: clipgnn report results/table1-gin.sqlite -o report.html
+    Example: clipgnn report results/table1-gin.sqlite --experiment table1 -o report.html
     """
     chosen = format_of(format_name, output)
     overrides = part.overrides()

@@ -52,7 +52,7 @@ def _quiet(score: Any, known: NDArray[Any], predicted: NDArray[Any]) -> float:
 def regression_scores(
     known: NDArray[np.float64], predicted: NDArray[np.float64]
 ) -> dict[str, float]:
-    """Scores of numbers `[graphs]`; missing targets are left out, and R² of a single graph."""
+    """Scores of numbers `[graphs]`; missing ones are left out, and R² of equal numbers."""
     present = ~np.isnan(known)
     errors = predicted[present] - known[present]
     scores = {
@@ -107,7 +107,7 @@ def _table(header: Iterable[str], rows: Iterable[Iterable[str]]) -> Table:
 
 
 def confusion_table(
-    classes: Sequence[Any], known: NDArray[Any], predicted: NDArray[Any]
+    classes: Sequence[Any], known: NDArray[Any], predicted: Sequence[Any]
 ) -> Table | None:
     """Return the confusion matrix; None if there are too many classes to print."""
     from sklearn.metrics import confusion_matrix

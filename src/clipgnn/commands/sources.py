@@ -1,5 +1,6 @@
 """The argument DATA of commands, and its options: graphs of a data set or of files."""
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +16,7 @@ if TYPE_CHECKING:  # importing them imports torch, which --help does not need
     from clipgnn.datasets.graph_files.entries import GraphFile
     from clipgnn.graphs.packed import PackedGraphs
 
-LARGEST_LIST = 10
+MOST_PROBLEMS = 10
 """Number of graphs with problems that are listed one by one."""
 
 Data = Annotated[
@@ -139,10 +140,12 @@ def select(
         )
     try:
         graphs = encode(source.graphs(numbers))
-    except InvalidGraphError:
-        invalid = {number: own for number in numbers if (own := _problem(source, encode, number))}
-        if source.packed is not None or not 0 < len(invalid) < len(numbers):
+    except InvalidGraphError as error:
+        if source.packed is not None:
             raise
+        invalid = {number: own for number in numbers if (own := _problem(source, encode, number))}
+        if not 0 < len(invalid) < len(numbers):
+            raise InvalidGraphError(_with_places(str(error), source, numbers)) from error
         found.update(invalid)
         numbers = [number for number in numbers if number not in invalid]
         graphs = encode(source.graphs(numbers))
@@ -150,6 +153,16 @@ def select(
         raise DatasetFileError(f"{_first(source, found)} Leave out --strict to skip such graphs.")
     _report(source, found)
     return Selection(source, numbers, graphs, dict(sorted(found.items())))
+
+
+def _with_places(message: str, source: "GraphFile", numbers: Sequence[int]) -> str:
+    """Replace the number of a graph in a message by its place in the source."""
+
+    def place(found: re.Match[str]) -> str:
+        number = int(found[1])
+        return source.entries[numbers[number]].place if number < len(numbers) else found[0]
+
+    return f"{source.name}: {re.sub(r'graph ([0-9]+)', place, message)}"
 
 
 def _problem(source: "GraphFile", encode: Callable[[Any], Any], number: int) -> str | None:
@@ -170,10 +183,10 @@ def _report(source: "GraphFile", problems: Mapping[int, str]) -> None:
     if not problems:
         return
     console = terminal(stderr=True)
-    for number in sorted(problems)[:LARGEST_LIST]:
+    for number in sorted(problems)[:MOST_PROBLEMS]:
         line = f"{source.name}, {source.entries[number].place}: {problems[number]}"
         console.print(one_line(line), style="yellow")
-    more = len(problems) - LARGEST_LIST
+    more = len(problems) - MOST_PROBLEMS
     rest = f"{more} more like these; " if more > 0 else ""
     console.print(
         f"{rest}{len(problems)} of {counted(len(source.entries), 'graph')} left out.",

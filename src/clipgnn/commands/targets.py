@@ -1,6 +1,8 @@
 """The options `--target` and `--task`: which columns are predicted, as classes or as numbers."""
 
 import math
+import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -13,6 +15,7 @@ from numpy.typing import NDArray
 from clipgnn.errors import DatasetFileError, InvalidParameterError
 
 if TYPE_CHECKING:
+    from clipgnn.commands.sources import Selection
     from clipgnn.datasets.graph_files.entries import GraphFile
 
 USUAL_NAMES = ("target", "label", "class", "y")
@@ -88,7 +91,7 @@ def read_targets(source: "GraphFile", names: Sequence[str] | None, task: Task) -
     columns = [source.column(name) for name in chosen]
     if task is Task.auto:
         several = len(chosen) > 1
-        task = Task.regression if several or _are_numbers(columns[0]) else Task.classification
+        task = Task.regression if several else _task_of(source, chosen[0], columns[0])
     if task is Task.regression:
         return _numbers(chosen, columns)
     if len(chosen) > 1:
@@ -97,6 +100,22 @@ def read_targets(source: "GraphFile", names: Sequence[str] | None, task: Task) -
             parameter="target",
         )
     return _classes(chosen, columns[0])
+
+
+def check_trainable(chosen: "Selection", targets: ReadTargets) -> None:
+    """Check that there is something to learn: two graphs, and two classes.
+
+    Raises:
+        DatasetFileError: if there is not.
+    """
+    if len(chosen.numbers) < 2:
+        raise DatasetFileError(f"{chosen.source.name} must have at least two graphs. Got one.")
+    classes = {targets.values[number] for number in chosen.numbers if targets.task != "regression"}
+    if len(classes) == 1:
+        raise DatasetFileError(
+            f"The column {targets.names[0]!r} of {chosen.source.name} must have at least two "
+            f"classes. Got one class, {classes.pop()!r}."
+        )
 
 
 def _usual_name(source: "GraphFile") -> str:
@@ -117,20 +136,43 @@ def _usual_name(source: "GraphFile") -> str:
 
 
 def as_number(text: str) -> float | None:
-    """Return a finite number, NaN for texts such as "nan", or None for other texts."""
+    """Return a finite number, or None for other texts."""
     try:
         number = float(text)
     except ValueError:
         return None
-    return None if math.isinf(number) else number
+    return number if math.isfinite(number) and "_" not in text else None
 
 
-def _are_numbers(column: Sequence[str | None]) -> bool:
-    numbers = [as_number(text) for text in column if text is not None]
-    known = [own for own in numbers if own is not None and not math.isnan(own)]
-    if len(known) < len([own for own in numbers if own is None or not math.isnan(own)]):
-        return False
-    return len(set(known)) > MOST_CLASSES or any(own != round(own) for own in known)
+def _task_of(source: "GraphFile", name: str, column: Sequence[str | None]) -> Task:
+    """Decide whether the values of a column are numbers or classes.
+
+    Raises:
+        InvalidParameterError: if some are numbers and others are not, or most occur only once.
+    """
+    texts = [text for text in column if text is not None]
+    numbers = [own for own in map(as_number, texts) if own is not None]
+    counts = Counter(texts)
+    if len(numbers) == len(texts):
+        several = len(counts) > MOST_CLASSES
+        fractions = any(own != round(own) for own in numbers)
+        return Task.regression if several or fractions else Task.classification
+    wrong = next(text for text in texts if as_number(text) is None)
+    if 2 * len(numbers) > len(texts):
+        raise InvalidParameterError(
+            f"task must be given, because most values of {name!r} in {source.name} are numbers, "
+            f"and others are not, such as {wrong!r}. Use --task classification, or --task "
+            "regression, which leaves them out.",
+            parameter="task",
+        )
+    if len(counts) > MOST_CLASSES and 2 * len(counts) > len(texts):
+        raise InvalidParameterError(
+            f"task must be given, because most values of {name!r} in {source.name} occur only "
+            f"once, such as {wrong!r}. Numbers have the form 1.5; use --task classification for "
+            "classes.",
+            parameter="task",
+        )
+    return Task.classification
 
 
 def _numbers(names: Sequence[str], columns: Sequence[Sequence[str | None]]) -> ReadTargets:
@@ -144,7 +186,7 @@ def _numbers(names: Sequence[str], columns: Sequence[Sequence[str | None]]) -> R
                 f"The value of {names[wrong[0]]!r} must be a finite number. Got "
                 f"{texts[wrong[0]]!r}."
             )
-        elif all(number is not None and math.isnan(number) for number in row):
+        elif all(text is None for text in texts):
             problems[graph] = f"There must be a value of {' or '.join(map(repr, names))}. Got none."
         known = [number for number in row if number is not None]
         values.append(None if graph in problems else known)
@@ -152,14 +194,16 @@ def _numbers(names: Sequence[str], columns: Sequence[Sequence[str | None]]) -> R
 
 
 def _classes(names: Sequence[str], column: Sequence[str | None]) -> ReadTargets:
-    known = [text for text in column if text is not None]
-    numbers = [as_number(text) for text in known]
-    whole = all(own is not None and own == round(own) for own in numbers if own == own)
-    whole = whole and not any(own != own for own in numbers)
-    values = [text if text is None or not whole else round(float(text)) for text in column]
+    whole = all(_is_integer(text) for text in column if text is not None)
+    values = [text if text is None or not whole else int(text) for text in column]
     problems = {
         graph: f"There must be a value of {names[0]!r}. Got none."
         for graph, text in enumerate(column)
         if text is None
     }
     return ReadTargets(names, Task.classification, values, problems)
+
+
+def _is_integer(text: str) -> bool:
+    """Whether a text is an integer in its usual form, of at most 18 digits."""
+    return bool(re.fullmatch(r"0|-?[1-9]\d{0,17}", text))

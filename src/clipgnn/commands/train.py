@@ -1,20 +1,24 @@
 """`clipgnn train`."""
 
 import time
+from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from clipgnn.commands.attributes import AttributeOptions
 from clipgnn.commands.learning import Device, LearningOptions, Quiet, Seed
+from clipgnn.commands.library_messages import library_messages
 from clipgnn.commands.option_groups import with_option_groups
 from clipgnn.commands.output import check_output
 from clipgnn.commands.sources import Data, SourceOptions, select
-from clipgnn.commands.targets import TargetNames, Task, TaskOption, read_targets
+from clipgnn.commands.targets import TargetNames, Task, TaskOption, check_trainable, read_targets
 from clipgnn.commands.terminal import terminal
-from clipgnn.commands.warning_lines import warnings_as_lines
-from clipgnn.errors import DatasetFileError, counted, one_line
+from clipgnn.errors import counted, one_line
+
+if TYPE_CHECKING:
+    from clipgnn import CLIPClassifier, CLIPRegressor
 
 
 @with_option_groups
@@ -44,10 +48,9 @@ def train(
     targets = read_targets(found, target, task)
     model = learning.estimator(targets.task, device=device, seed=seed, verbose=not quiet)
     start = time.perf_counter()
-    with warnings_as_lines():
+    with library_messages():
         chosen = select(found, attributes.read, targets.problems, strict=source.strict)
-        if len(chosen.numbers) < 2:
-            raise DatasetFileError(f"{found.name} must have at least two graphs to train on.")
+        check_trainable(chosen, targets)
         model.fit(chosen.graphs, targets.of(chosen.numbers))
     model.target_names_ = list(targets.names)
     model.save(output)
@@ -62,7 +65,6 @@ def train(
     raise typer.Exit(chosen.status)
 
 
-def _network(model: object) -> str:
-    network = getattr(model, "models_")[0]  # noqa: B009  # the attribute of both estimators
-    number = network.config.num_colorings
+def _network(model: "CLIPClassifier | CLIPRegressor") -> str:
+    number = asdict(model.models_[0].config)["num_colorings"]
     return f"{counted(number, 'coloring')} of each graph"

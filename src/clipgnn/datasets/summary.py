@@ -45,7 +45,7 @@ class Summary:
         one_coloring: number of graphs with one coloring, which need no colors.
         identified: share of nodes that message passing identifies in their graphs.
         confused: number of graphs that color refinement (1-WL) cannot distinguish from another one.
-        confused_pairs: those of them that are not isomorphic to all graphs like them; None if
+        confused_others: those of them that are not isomorphic to all graphs like them; None if
             isomorphism was not tested.
         suggested: suggested number k of colorings.
     """
@@ -64,7 +64,7 @@ class Summary:
     one_coloring: int
     identified: float
     confused: int
-    confused_pairs: int | None
+    confused_others: int | None
     suggested: int
 
 
@@ -100,7 +100,7 @@ def summarize(graphs: PackedGraphs, *, isomorphism: bool = False) -> Summary:
         one_coloring=int((largest <= 1).sum()),
         identified=identified_nodes(graphs),
         confused=int((classes.bincount()[classes] > 1).sum()),
-        confused_pairs=_different(classes, isomorphism_classes(graphs)) if isomorphism else None,
+        confused_others=_different(classes, isomorphism_classes(graphs)) if isomorphism else None,
         suggested=suggested_colorings(graphs),
     )
 

@@ -149,7 +149,14 @@ def _of_one_type(labels: NDArray[Any]) -> NDArray[Any]:
     [(kind, example)] = kinds.items()
     if kind == "other":
         raise _no_class(example)
-    return labels if kind == "string" else np.array(labels.tolist())
+    if kind == "string":
+        return labels
+    numbers = np.array(labels.tolist())
+    if numbers.dtype.kind == "O":
+        raise InvalidParameterError(
+            "y must have classes that fit 64 bits. Got a larger integer. Use strings."
+        )
+    return numbers
 
 
 def _kind(label: object) -> str:

@@ -29,6 +29,7 @@ FILE_FORMATS: Mapping[str, str] = {
     "json-lines": "clipgnn.datasets.graph_files.node_link",
     "graph6": "clipgnn.datasets.graph_files.graph6",
     "graphml": "clipgnn.datasets.graph_files.markup",
+    "gml": "clipgnn.datasets.graph_files.markup",
 }
 """Module that reads files of graphs, by the name of their format."""
 

@@ -2,6 +2,7 @@
 
 import itertools
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import networkx as nx
@@ -11,6 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.patches import Circle
 from numpy.typing import NDArray
 
 from clipgnn.errors import InvalidColoringError, counted
@@ -30,7 +32,7 @@ _DIAMETER = 30.0  # of nodes, in points, where there is enough space
 _FONT_SIZE = 10
 _PANEL = (4.2, 3.6)  # inches, for up to twelve nodes
 _FULL_SIZE = 12
-_LEGEND_COLUMNS = 3  # for each drawing
+_LEGEND_COLUMNS = 2  # for each drawing
 _SHADES = "cividis"  # of more colors than the palette has; readable with color blindness
 
 
@@ -62,10 +64,10 @@ def draw_colorings(
     size = (_PANEL[0] * growth, _PANEL[1] * growth)
     figure = panels(len(colorings), size=size)
     places: Positions = positions or nx.circular_layout(graph)
-    diameter = _diameter(np.array([places[node] for node in graph], dtype=np.float64), size)
+    frame = _Frame.around(np.array([places[node] for node in graph], dtype=np.float64), size)
     fills = _fills(max(color for own in colorings.values() for color in own.values()) + 1)
     for axes, (title, coloring) in zip(figure.axes, colorings.items(), strict=True):
-        _draw(axes, graph, attributes, coloring, places, fills, diameter)
+        _draw(axes, graph, attributes, coloring, places, fills, frame)
         axes.set_title(title)
     legend = _legend(names, attributes, fills)
     figure.legend(
@@ -114,14 +116,37 @@ def _text_color(fill: str) -> str:
     return "white" if luminance < 0.5 else "black"
 
 
-def _diameter(places: NDArray[np.float64], size: tuple[float, float]) -> float:
-    """Return a diameter of nodes, in points, at which no two of them overlap."""
-    extent = np.maximum(np.ptp(places, axis=0), 1e-9)
-    # 0.7 of a drawing is left for the nodes between margins, title and legend.
-    points = float(min(0.7 * 72 * np.array(size) / extent))
-    distances = np.linalg.norm(places[:, None] - places[None], axis=-1)
-    nearest = distances[~np.eye(len(places), dtype=bool)].min(initial=np.inf)
-    return float(min(_DIAMETER, 0.62 * points * nearest))
+@dataclass(frozen=True)
+class _Frame:
+    """The part of the plane that is drawn.
+
+    Attributes:
+        x, y: its limits.
+        diameter: diameter of nodes in points, at which no two of them overlap.
+        node: the same in units of the plane.
+    """
+
+    x: tuple[float, float]
+    y: tuple[float, float]
+    diameter: float
+    node: float
+
+    @classmethod
+    def around(cls, places: NDArray[np.float64], size: tuple[float, float]) -> "_Frame":
+        """Choose the limits for positions `[nodes, 2]` in a drawing of a size in inches."""
+        inches = 0.7 * np.array(size)  # the rest is for margins, title and legend
+        unit = float(max(np.ptp(places, axis=0) / inches)) or 1.0  # of the plane, for an inch
+        center = (places.min(axis=0) + places.max(axis=0)) / 2
+        low, high = center - unit * inches * 0.65, center + unit * inches * 0.65
+        distances = np.linalg.norm(places[:, None] - places[None], axis=-1)
+        nearest = distances[~np.eye(len(places), dtype=bool)].min(initial=np.inf)
+        diameter = float(min(_DIAMETER, 0.62 * 72 * nearest / unit))
+        return cls(
+            x=(float(low[0]), float(high[0])),
+            y=(float(low[1]), float(high[1])),
+            diameter=diameter,
+            node=diameter * unit / 72,
+        )
 
 
 def _draw(
@@ -131,13 +156,20 @@ def _draw(
     coloring: Mapping[Any, int],
     positions: Positions,
     fills: Sequence[str],
-    diameter: float,
+    frame: _Frame,
 ) -> None:
+    diameter = frame.diameter
     node_size = int(diameter**2)
     names = sorted(set(attributes.values()))
+    edges = [(one, other) for one, other in graph.edges() if one != other]
     nx.draw_networkx_edges(
-        graph, positions, ax=axes, edge_color=GRAY, width=1.5, node_size=node_size
+        graph, positions, edges, ax=axes, edge_color=GRAY, width=1.5, node_size=node_size
     )
+    for node in nx.nodes_with_selfloops(graph):
+        x, y = positions[node]
+        loop = Circle((x, y + 0.55 * frame.node), 0.45 * frame.node, fill=False, zorder=0)
+        axes.add_patch(loop)
+        loop.set(edgecolor=GRAY, linewidth=1.5)
     for name, shape in zip(names, itertools.cycle(SHAPES), strict=False):
         nodes = [node for node in graph if attributes[node] == name]
         nx.draw_networkx_nodes(
@@ -161,7 +193,8 @@ def _draw(
             font_weight="bold",
             font_color=_text_color(fills[color]),
         )
-    axes.margins(0.15)
+    axes.set_xlim(*frame.x)
+    axes.set_ylim(*frame.y)
     axes.set_aspect("equal")
     axes.set_axis_off()
 

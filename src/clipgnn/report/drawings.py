@@ -1,13 +1,14 @@
 """All figures of a report: drawn once for its page and for files, with descriptions and numbers."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from matplotlib.figure import Figure
 
 from clipgnn.curves import aligned
+from clipgnn.errors import listed
 from clipgnn.report.curve_figure import SPREAD, draw_learning_curves
 from clipgnn.report.predicted import PredictedClasses
 from clipgnn.report.prediction_figures import draw_calibration, draw_confusion
@@ -86,7 +87,7 @@ def _curves(panel: CurvePanel) -> Drawing:
         "curves",
         f"curves {panel.dataset}",
         f"Learning curves on {panel.dataset}: {label} and training loss by epoch of "
-        f"{_listed([line.label for line in panel.lines])}.",
+        f"{listed([line.label for line in panel.lines])}.",
         draw_learning_curves({panel.dataset: panel.lines}, score=label, factor=factor),
         ("model", "epoch", f"{label}, mean", "10th percentile", "90th percentile", "training loss"),
         tuple(rows),
@@ -118,7 +119,7 @@ def _times(panel: TimePanel) -> Drawing:
         "times",
         f"time {panel.dataset}",
         f"{label[0].upper()}{label[1:]} by seconds of training on {panel.dataset}, of "
-        f"{_listed([point.label for point in panel.points])}.",
+        f"{listed([point.label for point in panel.points])}.",
         draw_times(panel),
         ("model", "seconds for a fold", f"{label}, mean", "95 % interval from", "to", "device"),
         tuple(
@@ -165,8 +166,3 @@ def _calibration(own: PredictedClasses) -> Drawing:
             for one in own.bins
         ),
     )
-
-
-def _listed(names: Sequence[str]) -> str:
-    *first, last = names
-    return f"{', '.join(first)} and {last}" if first else last

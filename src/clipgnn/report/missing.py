@@ -1,8 +1,8 @@
 """What a report lacks of the trials that were asked for."""
 
-from collections.abc import Iterable, Set
+from collections.abc import Set
 
-from clipgnn.errors import counted
+from clipgnn.errors import counted, listed
 from clipgnn.experiments.experiment import Experiment
 
 
@@ -50,11 +50,6 @@ def _cells(experiment: Experiment, present: Set[str]) -> list[str]:
     by_rows: dict[tuple[str, ...], list[str]] = {}
     for dataset, rows in empty.items():
         by_rows.setdefault(tuple(rows), []).append(dataset)
-    cells = [f"{_joined(rows)} on {_joined(datasets)}" for rows, datasets in by_rows.items()]
+    cells = [f"{listed(rows)} on {listed(datasets)}" for rows, datasets in by_rows.items()]
     lists = {"Without any result": cells, "Partly missing": partly}
     return [f"{name}: {'; '.join(own)}." for name, own in lists.items() if own]
-
-
-def _joined(names: Iterable[str]) -> str:
-    *first, last = names
-    return f"{', '.join(first)} and {last}" if first else last

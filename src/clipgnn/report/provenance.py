@@ -84,7 +84,7 @@ def _commands(experiment: Experiment, store: Store, full: bool) -> str:
     commands = list(dict.fromkeys(command for command in found if command)) or ["none"]
     earlier = 0 if full else max(0, len(commands) - _SHORT_COMMANDS)
     text = "; ".join(code(command) for command in commands[earlier:])
-    return f"{text}, and {earlier} earlier ones" if earlier else text
+    return f"{text}, and {counted(earlier, 'earlier command')}" if earlier else text
 
 
 def elsewhere(experiment: Experiment, store: Store) -> str:

@@ -32,10 +32,15 @@ def inline_svg(figure: Figure, name: str, label: str) -> str:
     body = text[text.index("<svg") :]
     body = re.sub(r"<metadata>.*?</metadata>|<style.*?</style>", "", body, flags=re.S)
     body = re.sub(r' font-family: [^;"]*;', "", body)
-    body = re.sub(r'\bid="', f'id="{name}-', body)
-    body = re.sub(r'(url\(|href=")#', rf"\g<1>#{name}-", body)
-    body = re.sub(r"#[0-9a-f]{6}\b", lambda found: COLORS.get(found[0], found[0]), body)
+    body = re.sub(r"<[^>]*>", lambda found: _adapted(found[0], name), body)  # not in texts
     body = re.sub(r"\s*\n\s*", "\n", body)
     head, _, rest = body.partition(">")
     [box] = re.findall(r'viewBox="[^"]*"', head)
     return f'<svg {box} role="img" aria-label="{escape(label)}">{rest.strip()}'
+
+
+def _adapted(tag: str, name: str) -> str:
+    """Return a tag with identifiers of the figure, and with colors that follow the page."""
+    tag = re.sub(r'\bid="', f'id="{name}-', tag)
+    tag = re.sub(r'(url\(|href=")#', rf"\g<1>#{name}-", tag)
+    return re.sub(r"#[0-9a-f]{6}\b", lambda found: COLORS.get(found[0], found[0]), tag)

@@ -55,9 +55,9 @@ def recognized_format(path: Path) -> str:
     """
     files = sorted(path.iterdir()) if path.is_dir() else [path]
     endings = {file.suffix.lower() for file in files}
-    for name, module in FILE_FORMATS.items():
-        known = import_module(module).ENDINGS
-        if endings & set(known) and (name == "graphml" or not path.is_dir()):
+    for name, dotted in FILE_FORMATS.items():
+        module = import_module(dotted)
+        if endings & set(module.ENDINGS) and (module.READS_FOLDERS or not path.is_dir()):
             return name
     raise InvalidParameterError(
         f"format must be given for {str(path)!r}, whose ending is not that of a known format: one "

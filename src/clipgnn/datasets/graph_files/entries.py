@@ -1,17 +1,22 @@
 """What a file of graphs is read into: one entry for each graph, valid or not."""
 
-import csv
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 
-from clipgnn.errors import DatasetFileError, DatasetNotFoundError, suggestion
+from clipgnn.datasets.graph_files.tables import read_table
+from clipgnn.errors import DatasetFileError, InvalidGraphError, suggestion
 from clipgnn.graphs.packed import PackedGraphs
+
+_T = TypeVar("_T")
+
+MISSING = {"", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NULL", "null", "None"}
+"""Texts of missing values, most of those of pandas."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +53,33 @@ def as_texts(values: Mapping[Any, Any]) -> dict[str, str]:
     }
 
 
+def parsed(
+    place: str,
+    content: _T,
+    read: Callable[[_T], tuple[Any, dict[str, str]]],
+    *,
+    given: Mapping[str, str] | None = None,
+    requirement: str = "in the form of networkx.node_link_data",
+) -> Entry:
+    """Read a graph and its values; a graph that is not valid is an entry with a problem.
+
+    Args:
+        place: where it is.
+        content: what `read` is called with.
+        read: function that returns the graph and its values.
+        given: text that gives the graph.
+        requirement: what the content must be, for the message.
+    """
+    try:
+        graph, values = read(content)
+    except InvalidGraphError as error:
+        return Entry(place, None, {}, given or {}, str(error))
+    except Exception as error:  # parsers of networkx raise errors of many kinds
+        reason = str(error) or type(error).__name__
+        return Entry(place, None, {}, given or {}, f"The graph must be {requirement}. {reason}.")
+    return Entry(place, graph, values, given or {})
+
+
 @dataclass(frozen=True)
 class GraphFile:
     """The graphs of a file or a folder.
@@ -81,7 +113,7 @@ class GraphFile:
         return list(dict.fromkeys(name for own in self.entries for name in own.values))
 
     def column(self, name: str) -> list[str | None]:
-        """Values of a column; None where an entry does not have it, or it is empty.
+        """Values of a column; None where an entry does not have it, or has one of `MISSING`.
 
         Raises:
             DatasetFileError: if no entry has it.
@@ -92,7 +124,8 @@ class GraphFile:
                 f"{self.name} must have the column {name!r}. Got {found}."
                 f"{suggestion(name, self.columns)}"
             )
-        return [own.values.get(name) or None for own in self.entries]
+        texts = [own.values.get(name, "") for own in self.entries]
+        return [None if text.strip() in MISSING else text.strip() for text in texts]
 
     def with_labels(self, path: Path) -> "GraphFile":
         """Add the columns of a table of labels to the values of the entries.
@@ -105,8 +138,11 @@ class GraphFile:
             DatasetNotFoundError: if there is no such file.
             DatasetFileError: if it is not a CSV file, or its rows are not those of the graphs.
         """
-        header, rows = _read_rows(path)
-        if "file" in header:
+        table = read_table(path)
+        rows = [row.cells for row in table.rows]
+        while len(rows) > len(self.entries) and not any(rows[-1].values()):
+            rows.pop()  # an empty line at the end
+        if "file" in table.header:
             rows = self._rows_by_file(rows, path)
         elif len(rows) != len(self.entries):
             raise DatasetFileError(
@@ -120,7 +156,15 @@ class GraphFile:
         return replace(self, entries=labeled)
 
     def _rows_by_file(self, rows: list[dict[str, str]], path: Path) -> list[dict[str, str]]:
-        by_file = {row.pop("file", ""): row for row in rows}
+        by_file: dict[str, dict[str, str]] = {}
+        for row in rows:
+            name = row.pop("file")
+            if name in by_file:
+                raise DatasetFileError(
+                    f"The column 'file' of {path.name} must name each file once. Got {name!r} "
+                    "twice."
+                )
+            by_file[name] = row
         names = {own.given.get("file") for own in self.entries}
         if not names & by_file.keys():
             raise DatasetFileError(
@@ -128,17 +172,3 @@ class GraphFile:
                 f"{next(iter(by_file), 'no rows')!r}."
             )
         return [by_file.get(own.given.get("file", ""), {}) for own in self.entries]
-
-
-def _read_rows(path: Path) -> tuple[Sequence[str], list[dict[str, str]]]:
-    """Read the header and the rows of a CSV file, without empty cells."""
-    try:
-        with path.open(newline="", encoding="utf-8-sig") as file:
-            reader = csv.DictReader(file, strict=True)
-            rows = list(reader)
-    except FileNotFoundError as error:
-        raise DatasetNotFoundError(f"There must be a file {path.name!r}. It is missing.") from error
-    except (csv.Error, UnicodeDecodeError) as error:
-        raise DatasetFileError(f"{path.name} must be a CSV file in UTF-8. {error}.") from error
-    known = [{name: text for name, text in row.items() if name and text} for row in rows]
-    return reader.fieldnames or [], known

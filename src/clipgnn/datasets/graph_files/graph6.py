@@ -6,10 +6,13 @@ from typing import Any
 
 import networkx as nx
 
-from clipgnn.datasets.graph_files.entries import Entry
+from clipgnn.datasets.graph_files.entries import Entry, parsed
 
 ENDINGS = (".g6", ".s6", ".graph6", ".sparse6")
 """Endings of such files."""
+
+READS_FOLDERS = False
+"""Whether a folder of files is a set of graphs."""
 
 _HEADERS = (b">>graph6<<", b">>sparse6<<")
 
@@ -21,12 +24,9 @@ def entries(path: Path) -> Iterator[Entry]:
             for header in _HEADERS:
                 line = line.removeprefix(header)
             if text := line.strip():
-                yield _entry(f"line {number}", text)
+                yield parsed(f"line {number}", text, _read, requirement="graph6 or sparse6")
 
 
-def _entry(place: str, text: bytes) -> Entry:
-    parse: Any = nx.from_sparse6_bytes if text.startswith(b":") else nx.from_graph6_bytes
-    try:
-        return Entry(place, parse(text))
-    except (IndexError, TypeError, ValueError, nx.NetworkXError) as error:
-        return Entry(place, None, problem=f"The line must be graph6 or sparse6. {error!r}.")
+def _read(text: bytes) -> tuple[Any, dict[str, str]]:
+    read: Any = nx.from_sparse6_bytes if text.startswith(b":") else nx.from_graph6_bytes
+    return read(text), {}

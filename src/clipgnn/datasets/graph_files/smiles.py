@@ -1,61 +1,71 @@
-"""CSV files of SMILES."""
+"""CSV files with a column of SMILES, and .smi files."""
 
-import csv
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from clipgnn.datasets.graph_files.entries import Entry
-from clipgnn.errors import DatasetFileError, InvalidGraphError, InvalidParameterError, suggestion
+from clipgnn.datasets.graph_files.tables import read_table, read_text
+from clipgnn.errors import InvalidGraphError, InvalidParameterError, suggestion
 
-ENDINGS = (".csv", ".smi", ".tsv")
+ENDINGS = (".csv", ".tsv", ".smi")
 """Endings of such files."""
+
+READS_FOLDERS = False
+"""Whether a folder of files is a set of graphs."""
 
 
 def entries(path: Path, smiles_column: str | None = None) -> Iterator[Entry]:
-    """Read the rows of a table with a column of SMILES.
+    """Read the rows of a table, or the lines of a .smi file: a SMILES, a space and a name.
 
     Args:
-        path: a CSV file with a header; tabs separate the columns of a .tsv file.
+        path: the file.
         smiles_column: name of the column; by default the one that is named "smiles".
 
     Raises:
         InvalidParameterError: if there is no such column.
-        DatasetFileError: if a line is not valid.
+        DatasetFileError: if the file is not a table.
         MissingDependencyError: if RDKit is not installed.
     """
+    if path.suffix.lower() == ".smi":
+        yield from _lines(path)
+        return
+    table = read_table(path)
+    column = _column(path, table.header, smiles_column)
+    for row in table.rows:
+        if not any(row.cells.values()):
+            continue  # an empty line
+        smiles = row.cells.pop(column)
+        yield _entry(f"line {row.line}", {column: smiles}, row.cells, row.problem)
+
+
+def _lines(path: Path) -> Iterator[Entry]:
+    for number, line in enumerate(read_text(path).splitlines(), start=1):
+        smiles, _, name = line.strip().partition(" ")
+        if smiles and not (number == 1 and smiles.lower() == "smiles"):
+            yield _entry(f"line {number}", {"smiles": smiles}, {"name": name.strip()}, None)
+
+
+def _entry(place: str, given: dict[str, str], values: dict[str, str], problem: str | None) -> Entry:
     from clipgnn.graphs.formats.molecules import as_molecule
 
-    with path.open(newline="", encoding="utf-8-sig") as file:
-        rows = csv.DictReader(file, delimiter="\t" if path.suffix == ".tsv" else ",", strict=True)
+    [smiles] = given.values()
+    if problem is None:
         try:
-            column = _column(path, list(rows.fieldnames or ()), smiles_column)
-            for row in rows:
-                place, smiles = f"line {rows.line_num}", row.pop(column) or ""
-                values = {name: value for name, value in row.items() if name and value}
-                given = {column: smiles}
-                try:
-                    as_molecule(smiles)
-                except InvalidGraphError as error:
-                    yield Entry(place, None, values, given, str(error))
-                else:
-                    yield Entry(place, smiles, values, given)
-        except (csv.Error, UnicodeDecodeError) as error:
-            raise DatasetFileError(
-                f"{path.name} must be a CSV file in UTF-8. Line {rows.line_num + 1} is not: "
-                f"{error}."
-            ) from error
+            as_molecule(smiles)
+        except InvalidGraphError as error:
+            problem = str(error)
+    return Entry(place, smiles if problem is None else None, values, given, problem)
 
 
-def _column(path: Path, header: list[str], chosen: str | None) -> str:
-    if not header:
-        raise DatasetFileError(f"{path.name} must have a line of column names. It is empty.")
+def _column(path: Path, header: Sequence[str], chosen: str | None) -> str:
     columns = f"Its columns are {', '.join(map(repr, header))}."
     if chosen is None:
-        found = [name for name in header if name.strip().lower() == "smiles"]
+        found = [name for name in header if name.lower() == "smiles"]
         if len(found) == 1:
             return found[0]
+        number = "several columns" if found else "no column"
         raise InvalidParameterError(
-            f"smiles_column must be given for {path.name}, which has no column 'smiles'. {columns}",
+            f"smiles_column must be given for {path.name}, which has {number} 'smiles'. {columns}",
             parameter="smiles_column",
         )
     if chosen not in header:
