@@ -55,3 +55,10 @@ def test_plain_lines_at_intervals_elsewhere(monkeypatch, capsys):
         "small: 6 of 10 trials, about 2 min left",
         "small: 10 of 10 trials",
     ]
+
+
+def test_only_failures_are_shown_if_it_is_quiet(capsys):
+    with ProgressDisplay("small", Console(width=100), quiet=True) as display:
+        display.show(RunProgress(total=10, finished=4, failed=1, reused=0, last_failure="wrong"))
+        display.show(RunProgress(total=10, finished=10, failed=1, reused=0, last_failure="wrong"))
+    assert capsys.readouterr().out.splitlines() == ["failed: wrong"]

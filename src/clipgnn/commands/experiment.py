@@ -60,7 +60,14 @@ def run(
     """
     experiment = part.overrides(protocol)(read_experiment(find_experiment(name)))
     path = store or default_store(name)
-    _run(experiment, path, running.run_options(_module_folders(name)), format_name, output)
+    _run(
+        experiment,
+        path,
+        running.run_options(_module_folders(name)),
+        format_name,
+        output,
+        quiet=running.quiet,
+    )
 
 
 @app.command()
@@ -79,7 +86,14 @@ def resume(
     path = store or default_store(name)
     with open_store(path, name) as opened:
         experiment = stored_experiment(opened, experiment_name(name))
-    _run(experiment, path, running.run_options(_module_folders(name)), format_name, output)
+    _run(
+        experiment,
+        path,
+        running.run_options(_module_folders(name)),
+        format_name,
+        output,
+        quiet=running.quiet,
+    )
 
 
 @app.command()
@@ -158,6 +172,8 @@ def _run(
     run_options: RunOptions,
     format_name: str | None,
     output: Path | None,
+    *,
+    quiet: bool,
 ) -> None:
     chosen = format_of(format_name, output)  # an error must come before hours of training
     messages = terminal(stderr=True)
@@ -180,7 +196,7 @@ def _run(
             with (
                 redirect_stdout(sys.stderr),
                 _termination_as_interrupt(),
-                ProgressDisplay(experiment.name, messages) as display,
+                ProgressDisplay(experiment.name, messages, quiet=quiet) as display,
             ):
                 progress = run_experiment(
                     experiment,

@@ -21,9 +21,10 @@ class ProgressDisplay(logging.Handler):
     Args:
         name: name of the experiment.
         console: console to print to, made by `terminal`.
+        quiet: whether to show failures and messages only.
     """
 
-    def __init__(self, name: str, console: Console) -> None:
+    def __init__(self, name: str, console: Console, *, quiet: bool = False) -> None:
         super().__init__(logging.INFO)
         self._name = name
         self._console = console
@@ -32,7 +33,8 @@ class ProgressDisplay(logging.Handler):
         self._failure: str | None = None
         self._logger = logging.getLogger("clipgnn")
         self._level = self._logger.level
-        self._bars = progress_bars("trials", console)
+        self._quiet = quiet
+        self._bars = progress_bars("trials", console, shown=not quiet)
         self._task = self._bars.add_task(name, total=None)
 
     def __enter__(self) -> "ProgressDisplay":
@@ -72,8 +74,10 @@ class ProgressDisplay(logging.Handler):
             completed=progress.finished + progress.diverged,
         )
         now = time.monotonic()
-        if not self._console.is_terminal and (
-            progress.ended or now - self._printed >= LINE_SECONDS
+        if (
+            not self._quiet
+            and not self._console.is_terminal
+            and (progress.ended or now - self._printed >= LINE_SECONDS)
         ):
             self._printed = now
             self._console.print(

@@ -5,6 +5,7 @@ from typing import Any
 
 from clipgnn.commands import options
 from clipgnn.commands.device import checked_device
+from clipgnn.commands.learning import Quiet
 from clipgnn.experiments.options import RunOptions
 
 
@@ -24,6 +25,7 @@ class RunningOptions:
     take_over: options.TakeOver = False
     job_timeout: options.JobTimeout = None
     heartbeat_timeout: options.HeartbeatTimeout = None
+    quiet: Quiet = False
 
     def run_options(self, search_path: tuple[str, ...]) -> RunOptions:
         """Return the options of a run.
@@ -35,6 +37,7 @@ class RunningOptions:
             InvalidParameterError: if a value is out of range, or the device does not exist.
         """
         values: dict[str, Any] = asdict(self)
+        del values["quiet"]
         values["device"] = checked_device(self.device, remote=self.executor == "ray")
         values["root"] = None if self.root is None else str(self.root.expanduser().absolute())
         return RunOptions(**values, search_path=search_path)
