@@ -44,6 +44,7 @@ html_theme = "furo"
 html_title = "clipgnn"
 html_copy_source = False
 html_show_sphinx = False
+html_show_copyright = False
 html_static_path: list[str] = []
 
 

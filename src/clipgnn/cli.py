@@ -48,6 +48,7 @@ def _status() -> int:
             sys.stdout.flush()
             return end.code if isinstance(end.code, int) else 0
     except KeyboardInterrupt:
+        _print_error("Interrupted.")
         return 130
     except BrokenPipeError:
         _discard(sys.stdout)

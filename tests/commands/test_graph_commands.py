@@ -100,7 +100,7 @@ def test_from_training_to_predictions(call: Command, rings: Path) -> None:
     rows = rows_of(out)
     assert list(rows[0]) == [
         *("graph", "kind", "predicted_kind", "probability_chain", "probability_ring"),
-        *("spread_chain", "spread_ring"),
+        *("spread_chain", "spread_ring", "problem"),
     ]
     assert [row["graph"] for row in rows] == [f"line {number}" for number in range(1, 25)]
     assert [row["predicted_kind"] for row in rows] == CLASSES
@@ -151,7 +151,7 @@ def test_several_numbers_with_missing_ones(call: Command, tmp_path: Path) -> Non
     assert fitted.target_names_ == ["half", "size"]
     status, out, _ = call("predict", "model.safetensors", "sizes.jsonl")
     assert status == 0
-    assert list(rows_of(out)[0])[-2:] == ["predicted_half", "predicted_size"]
+    assert list(rows_of(out)[0])[-3:] == ["predicted_half", "predicted_size", "problem"]
     status, out, _ = call("evaluate", "model.safetensors", "sizes.jsonl")
     assert status == 1  # of one graph no target is known
     assert "RMSE" in out
@@ -202,15 +202,18 @@ def test_cross_validation(call: Command, rings: Path) -> None:
     assert "Mean and standard deviation over 3 folds of 24 graphs." in out
     assert "fold 3 of 3: accuracy" in messages
     rows = rows_of(Path("folds.csv").read_text(encoding="utf-8"))
-    assert {row["fold"] for row in rows} == {"0", "1", "2"}
+    assert {row["fold"] for row in rows} == {"1", "2", "3"}
     accuracies = [float(row["value"]) for row in rows if row["score"] == "accuracy"]
     tested = rows_of(Path("tested.csv").read_text(encoding="utf-8"))
     right = [row["predicted_kind"] == row["kind"] for row in tested]
     assert sum(right) / 24 == pytest.approx(sum(accuracies) / 3)
-    assert sorted(row["fold"] for row in tested) == sorted("012" * 8)
+    assert sorted(row["fold"] for row in tested) == sorted("123" * 8)
     status, _, messages = call("cv", str(rings), "--folds", "13", *FAST)
     assert status == 2
     assert "--folds must be at most 12" in messages
+    Path("one.jsonl").write_text(lines_of(GRAPHS[:3], kind=["a", "a", "b"]), encoding="utf-8")
+    messages = call("cv", "one.jsonl", *FAST)[2]
+    assert "at least two graphs of the smallest class. Got 1 graph." in messages
 
 
 def test_inspect(call: Command, rings: Path) -> None:
@@ -243,7 +246,7 @@ def test_inspect_finds_graphs_that_message_passing_confuses(call: Command, tmp_p
 def test_draw(call: Command, rings: Path) -> None:
     status, _, messages = call("draw", str(rings), "--number", "2", "-o", "ring.svg")
     assert status == 0
-    assert "Line 2 of rings.jsonl, with 3 colorings. Figure: ring.svg" in messages
+    assert "Graph 2 (line 2) of rings.jsonl, 3 colorings. Figure: ring.svg" in messages
     assert Path("ring.svg").read_text(encoding="utf-8").lstrip().startswith("<?xml")
     for name in ("ring.png", "ring.pdf"):
         assert call("draw", str(rings), "-o", name, "-q")[0] == 0
@@ -594,19 +597,38 @@ def test_models_of_other_kinds_of_data(call: Command, model: Path, tmp_path: Pat
     assert "MODEL was trained on a TU data set" in messages
 
 
-def test_graphs_that_do_not_fit_together_are_named_by_their_lines(
-    call: Command, tmp_path: Path
+@pytest.mark.parametrize(("wrong", "expected"), [(1, 1), (30, 2)])
+def test_graphs_that_do_not_fit_to_the_others_are_left_out(
+    call: Command, tmp_path: Path, wrong: int, expected: int
 ) -> None:
-    graphs = [nx.path_graph(3) for _ in range(3)]
+    graphs = [nx.path_graph(3) for _ in range(40)]
     for number, graph in enumerate(graphs):
-        values = [0.5] * (3 if number < 2 else 2)
+        values = [0.5] * (2 if 4 < number <= 4 + wrong else 3)
         nx.set_node_attributes(graph, dict.fromkeys(graph, values), "z")
-    text = "\n\n".join(lines_of(graphs, y=[0, 1, 0]).splitlines())
+    text = "\n\n".join(lines_of(graphs, y=[0, 1] * 20).splitlines())
     (tmp_path / "g.jsonl").write_text(text, encoding="utf-8")
     status, _, messages = call("train", "g.jsonl", *FAST)
+    assert status == expected
+    assert "in line 11" in messages or expected == 2
+    assert ("1 of 40 graphs left out." in messages) == (expected == 1)
+
+
+def test_labels_of_a_folder_need_the_names_of_files(call: Command, tmp_path: Path) -> None:
+    folder = tmp_path / "graphs"
+    folder.mkdir()
+    for number in range(2):
+        nx.write_gml(nx.path_graph(3), folder / f"{number}.gml")
+    (tmp_path / "labels.csv").write_text("y\n0\n1\n")
+    status, _, messages = call("inspect", "graphs", "--labels", "labels.csv")
     assert status == 2
-    assert "g.jsonl: " in messages
-    assert "in line 5" in messages
+    assert "labels.csv must have a column 'file'" in messages
+
+
+def test_a_spread_of_a_single_network_has_ten_draws(call: Command, model: Path) -> None:
+    Path("g.jsonl").write_text(lines_of(GRAPHS[:2]), encoding="utf-8")
+    status, out, messages = call("predict", str(model), "g.jsonl", "--spread", "-q")
+    assert (status, messages) == (0, "")
+    assert any(float(row["spread_ring"]) > 0 for row in rows_of(out))
 
 
 def test_flags_in_messages_of_estimators(call: Command, rings: Path) -> None:

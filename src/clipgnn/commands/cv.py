@@ -29,7 +29,7 @@ from clipgnn.commands.targets import (
     read_targets,
 )
 from clipgnn.commands.terminal import terminal
-from clipgnn.errors import InvalidParameterError, counted, one_line
+from clipgnn.errors import DatasetFileError, InvalidParameterError, counted, one_line
 from clipgnn.progress import progress_bars, time_left
 from clipgnn.writing import write_file
 
@@ -51,6 +51,10 @@ def cv(
         Path | None,
         typer.Option(help="CSV file for the prediction of every graph by the model without it."),
     ] = None,
+    spread: Annotated[
+        bool,
+        typer.Option("--spread", help="Add standard deviations to --predictions, as predict does."),
+    ] = False,
     seed: Seed = 0,
     device: Device = "auto",
     quiet: Quiet = False,
@@ -79,7 +83,7 @@ def cv(
                 model = learning.estimator(targets.task, device=device, seed=seed, verbose=False)
                 model.fit(chosen.graphs[training], y[training])
                 model.target_names_ = list(targets.names)
-                predicted = predictions_of(model, chosen.graphs[tested])
+                predicted = predictions_of(model, chosen.graphs[tested], spread=spread)
                 columns.append((tested, predicted.columns()))
                 scores.append(predicted.scores(y[tested]))
                 progress.show(scores[-1])
@@ -107,6 +111,10 @@ def _splits(
     else:
         limit, what = len(y), "graphs"
         splitter = KFold(folds, shuffle=True, random_state=seed)
+    if limit < 2:
+        raise DatasetFileError(
+            f"A cross-validation must have at least two {what}. Got {counted(limit, 'graph')}."
+        )
     if folds > limit:
         raise InvalidParameterError(
             f"folds must be at most {limit}, the number of {what}. Got {folds}.", parameter="folds"
@@ -135,7 +143,7 @@ def _fold_rows(scores: Sequence[Scores]) -> str:
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(["fold", "target", "score", "value"])
-    for fold, own in enumerate(scores):
+    for fold, own in enumerate(scores, start=1):
         for target, values in own.items():
             writer.writerows([fold, target, name, value] for name, value in values.items())
     return file.getvalue()
@@ -146,7 +154,7 @@ def _joined(
 ) -> dict[str, list[Any]]:
     """Columns of all folds, in the order of the graphs."""
     joined: dict[str, list[Any]] = {}
-    for fold, (tested, own) in enumerate(columns):
+    for fold, (tested, own) in enumerate(columns, start=1):
         for name, values in {**own, "fold": [fold] * len(tested)}.items():
             column = joined.setdefault(name, [""] * number)
             for place, value in zip(tested.tolist(), values, strict=True):

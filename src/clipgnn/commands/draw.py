@@ -63,13 +63,13 @@ def draw(
     graph = attributes.read(found.graphs([number - 1]))
     if graph.x.shape[0] > MOST_NODES:
         raise DatasetFileError(
-            f"A graph must have at most {MOST_NODES} nodes to be drawn. {entry.place.capitalize()} "
-            f"has {graph.x.shape[0]}."
+            f"A graph must have at most {MOST_NODES} nodes to be drawn. Got {graph.x.shape[0]}, "
+            f"{entry.place}."
         )
     different = _write(graph, colorings, seed, output)
     if not quiet:
         coloring = counted(different, "coloring")
-        message = f"{entry.place.capitalize()} of {found.name}, with {coloring}. Figure: {output}"
+        message = f"Graph {number} ({entry.place}) of {found.name}, {coloring}. Figure: {output}"
         terminal(stderr=True).print(one_line(message))
 
 

@@ -34,7 +34,9 @@ def predict(
     spread: Annotated[
         bool,
         typer.Option(
-            "--spread", help="Add standard deviations over networks and draws of colorings."
+            "--spread",
+            help="Add standard deviations over networks and draws of colorings; ten draws if the "
+            "model has one network and one draw.",
         ),
     ] = False,
     quiet: Quiet = False,
@@ -78,7 +80,7 @@ def as_csv(chosen: Selection, columns: Mapping[str, list[Any]]) -> str:
         for name, values in columns.items()
     }
     problems = [chosen.problems.get(number, "") for number in range(len(entries))]
-    after = {**predicted, **({"problem": problems} if chosen.problems else {})}
+    after = {**predicted, "problem": problems}
     # Columns of the input that are named like ours are renamed.
     table = {
         "graph": [own.place for own in entries],

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 GRAPHS_AT_ONCE = 2048
 """Number of graphs after which progress is shown. Predictions do not depend on it."""
 
+SPREAD_DRAWS = 10
+"""Draws of colorings for a spread, if the model has one network and one draw."""
+
 LINE_SECONDS = 10.0
 """Minimum number of seconds between two lines of progress where there is no terminal."""
 
@@ -83,6 +86,8 @@ def predictions_of(
         spread: whether to compute standard deviations too.
         shown: whether to show the progress.
     """
+    if spread and model.n_draws == len(model.models_) == 1:
+        model.n_draws = SPREAD_DRAWS
     is_classifier = hasattr(model, "classes_")
     predict = model.predict_proba if is_classifier else model.predict
     values, spreads = [], []

@@ -89,6 +89,8 @@ def report(
         files = f"{counted(number, 'figure')} written to {figures}, each as PNG and SVG."
         terminal(stderr=True).print(one_line(files))
     write_report(made, chosen, output)
+    if output is not None:
+        terminal(stderr=True).print(one_line(f"Report: {output}"))
 
 
 def _experiment(store: Store, given: str | None, named: str | None) -> Experiment:

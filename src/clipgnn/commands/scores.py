@@ -61,7 +61,7 @@ def regression_scores(
     }
     variance = known[present].var()
     if variance > 0:
-        scores["R²"] = float(1 - (errors**2).mean() / variance)
+        scores["R2"] = float(1 - (errors**2).mean() / variance)
     return scores
 
 

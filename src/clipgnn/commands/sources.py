@@ -16,6 +16,9 @@ if TYPE_CHECKING:  # importing them imports torch, which --help does not need
     from clipgnn.datasets.graph_files.entries import GraphFile
     from clipgnn.graphs.packed import PackedGraphs
 
+MOST_REMOVED = 20
+"""Number of graphs that are left out because they do not fit to the others; more are an error."""
+
 MOST_PROBLEMS = 10
 """Number of graphs with problems that are listed one by one."""
 
@@ -45,8 +48,8 @@ class SourceOptions:
     labels: Annotated[
         Path | None,
         typer.Option(
-            help="CSV file with columns for the graphs of DATA: with a column 'file', or with a "
-            "row for each graph in their order."
+            help="CSV file with columns for the graphs of DATA: with a column 'file' for a folder, "
+            "otherwise with a row for each graph in their order."
         ),
     ] = None
     smiles_column: Annotated[
@@ -138,31 +141,42 @@ def select(
         raise DatasetFileError(
             f"{source.name} must have graphs that can be used. {_first(source, found)}"
         )
-    try:
-        graphs = encode(source.graphs(numbers))
-    except InvalidGraphError as error:
-        if source.packed is not None:
-            raise
-        invalid = {number: own for number in numbers if (own := _problem(source, encode, number))}
-        if not 0 < len(invalid) < len(numbers):
-            raise InvalidGraphError(_with_places(str(error), source, numbers)) from error
-        found.update(invalid)
-        numbers = [number for number in numbers if number not in invalid]
-        graphs = encode(source.graphs(numbers))
+    graphs, invalid = _encoded(source, encode, numbers)
+    found.update(invalid)
+    numbers = [number for number in numbers if number not in invalid]
     if found and strict:
         raise DatasetFileError(f"{_first(source, found)} Leave out --strict to skip such graphs.")
     _report(source, found)
     return Selection(source, numbers, graphs, dict(sorted(found.items())))
 
 
-def _with_places(message: str, source: "GraphFile", numbers: Sequence[int]) -> str:
-    """Replace the number of a graph in a message by its place in the source."""
+def _encoded(
+    source: "GraphFile", encode: Callable[[Any], "PackedGraphs"], numbers: Sequence[int]
+) -> tuple["PackedGraphs", dict[int, str]]:
+    """Encode the graphs that can be encoded together, and say why the others cannot.
 
-    def place(found: re.Match[str]) -> str:
-        number = int(found[1])
-        return source.entries[numbers[number]].place if number < len(numbers) else found[0]
-
-    return f"{source.name}: {re.sub(r'graph ([0-9]+)', place, message)}"
+    Raises:
+        InvalidGraphError: if none can be encoded, or too many do not fit to the others.
+    """
+    try:
+        return encode(source.graphs(numbers)), {}
+    except InvalidGraphError:
+        if source.packed is not None:
+            raise
+    invalid = {number: own for number in numbers if (own := _problem(source, encode, number))}
+    while True:
+        left = [number for number in numbers if number not in invalid]
+        try:
+            return encode(source.graphs(left or numbers)), invalid
+        except InvalidGraphError as error:
+            named = re.search(r"graph ([0-9]+)", str(error))
+            if not left or named is None or len(invalid) >= MOST_REMOVED:
+                raise
+            number = left[min(int(named[1]), len(left) - 1)]
+            message = str(error).replace(named[0], source.entries[number].place)
+            if len(invalid) == MOST_REMOVED - 1:
+                raise InvalidGraphError(f"{source.name}: {message}") from error
+            invalid[number] = message
 
 
 def _problem(source: "GraphFile", encode: Callable[[Any], Any], number: int) -> str | None:

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import numpy as np
+
 from clipgnn.errors import ClipGNNError, InvalidParameterError, shown
 from clipgnn.graphs import formats
 from clipgnn.graphs.formats.listing import package_of
@@ -14,7 +16,8 @@ def load_own(path: str) -> PackedGraphs:
 
     The function takes no arguments. It returns a `PackedGraphs` with targets, a list or a data set
     of graphs of PyTorch Geometric with `y`, or a pair of a list of graphs (of networkx, igraph,
-    SciPy, PyTorch Geometric or RDKit, or of SMILES) and their targets.
+    SciPy, PyTorch Geometric or RDKit, or of SMILES) and their targets: numbers, or classes as
+    integers or strings.
 
     Args:
         path: import path of the function, such as "my_package.data:load".
@@ -50,12 +53,18 @@ def _packed(found: Any, name: str) -> PackedGraphs:
         return found
     if isinstance(found, tuple) and len(found) == 2 and package_of(found[0]) is None:
         graphs, y = found
-        return PackedGraphs.from_columns(formats.read(graphs), y=y, name=name)
+        return PackedGraphs.from_columns(formats.read(graphs), y=_numbered(y), name=name)
     if isinstance(found, list | tuple) and found and package_of(found[0]) == "torch_geometric":
         return PackedGraphs.from_data_list(found, name)
     if package_of(found) == "torch_geometric" and _is_dataset(found):
         return PackedGraphs.from_data_list(list(found), name)
     raise InvalidParameterError(f"Got {shown(found)}.")
+
+
+def _numbered(y: Any) -> Any:
+    """Classes that are strings as numbers, in alphabetical order; other targets unchanged."""
+    values = np.asarray(y)
+    return np.unique(values, return_inverse=True)[1] if values.dtype.kind == "U" else y
 
 
 def _is_dataset(found: object) -> bool:

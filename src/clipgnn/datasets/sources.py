@@ -54,11 +54,18 @@ def open_source(
             )
         packed = load_tu(folder.name, folder.parent, download=False)
     elif format in (None, TU_FORMAT) and re.fullmatch(r"\w[\w+-]*", data):
-        packed = load_dataset(data, root=root)
+        packed = _load(data, root)
     else:
         return read_graph_file(path, format=format, labels=labels, smiles_column=smiles_column)
     found = GraphFile(packed.name, TU_FORMAT, _entries(packed), packed)
     return found if labels is None else found.with_labels(labels)
+
+
+def _load(name: str, root: str | os.PathLike[str] | None) -> PackedGraphs:
+    try:
+        return load_dataset(name, root=root)
+    except DatasetNotFoundError as error:
+        raise DatasetNotFoundError(f"There is no file or folder {name!r}. {error}") from error
 
 
 def _tu_folder(path: Path) -> Path | None:

@@ -71,7 +71,7 @@ def _build(configuration: Configuration, graphs: Any) -> None:
     parameters = network_named(path).schema.from_toml(configuration.parameters)
     recipe = Recipe.from_dict(Recipe.from_toml(configuration.recipe))
     try:
-        new_members(ModelSpec(path, parameters), graphs, recipe, [0])
+        network = new_members(ModelSpec(path, parameters), graphs, recipe, [0])
     except ClipGNNError as error:
         raise InvalidParameterError(
             f"{path!r} cannot be built for {graphs.name!r}. {error}"
@@ -80,4 +80,11 @@ def _build(configuration: Configuration, graphs: Any) -> None:
         raise InvalidParameterError(
             f"{path!r} must be built with in_channels, out_channels, num_members and its own "
             f"parameters. The constructor raised {described(error)}."
+        ) from error
+    try:
+        network.eval().predict(graphs[:1])
+    except Exception as error:
+        raise InvalidParameterError(
+            f"{path!r} must compute outputs for the graphs of {graphs.name!r}. For the first graph "
+            f"it raised {described(error)}."
         ) from error

@@ -32,7 +32,6 @@ _DIAMETER = 30.0  # of nodes, in points, where there is enough space
 _FONT_SIZE = 10
 _PANEL = (4.2, 3.6)  # inches, for up to twelve nodes
 _FULL_SIZE = 12
-_LEGEND_COLUMNS = 2  # for each drawing
 _SHADES = "cividis"  # of more colors than the palette has; readable with color blindness
 
 
@@ -73,7 +72,7 @@ def draw_colorings(
     figure.legend(
         handles=legend,
         loc="outside upper center",
-        ncols=min(len(legend), _LEGEND_COLUMNS * len(colorings)),
+        ncols=_legend_columns(legend, figure.get_figwidth()),
         frameon=False,
         fontsize=9,
         columnspacing=1.2,
@@ -215,6 +214,12 @@ def _legend(
     if len(fills) > len(PALETTE):
         return shapes
     return shapes + [_handle("o", fill, f"color {color + 1}") for color, fill in enumerate(fills)]
+
+
+def _legend_columns(legend: Sequence[Line2D], inches: float) -> int:
+    """Number of columns that fit a width, by the longest text of the legend."""
+    longest = max((len(str(own.get_label())) for own in legend), default=1)
+    return max(1, min(len(legend), int(inches / (0.075 * longest + 0.5))))
 
 
 def _handle(marker: str, fill: str, label: str) -> Line2D:

@@ -131,8 +131,8 @@ class GraphFile:
         """Add the columns of a table of labels to the values of the entries.
 
         Args:
-            path: a CSV file with a header. It has a column "file" with the names of files, or a row
-                for each graph, in their order.
+            path: a CSV file with a header. It has a column "file" for the files of a folder, and
+                otherwise a row for each graph, in their order.
 
         Raises:
             DatasetNotFoundError: if there is no such file.
@@ -144,6 +144,11 @@ class GraphFile:
             rows.pop()  # an empty line at the end
         if "file" in table.header:
             rows = self._rows_by_file(rows, path)
+        elif len(self.entries) > 1 and "file" in self.entries[0].given:
+            raise DatasetFileError(
+                f"{path.name} must have a column 'file' with the names of the files in "
+                f"{self.name}. Its columns are {', '.join(map(repr, table.header))}."
+            )
         elif len(rows) != len(self.entries):
             raise DatasetFileError(
                 f"{path.name} must have a row for each of the {len(self.entries)} graphs of "
