@@ -57,7 +57,7 @@ test-browser: $(READY)
 # Warnings, such as links to pages or headings that do not exist, are errors.
 docs: $(READY)
 	$(BIN)/python -m sphinx -W --keep-going -q -c docs . site
-	$(BIN)/python -m pytest -n0 tests/test_docs.py src
+	$(BIN)/python -m pytest -n0 -m "" tests/test_docs.py tests/test_site.py
 	@echo "site/index.html"
 
 figures: $(READY)

@@ -10,7 +10,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 
-pytestmark = pytest.mark.needs("sphinx")
+pytestmark = [pytest.mark.needs("sphinx"), pytest.mark.slow]  # `make docs` builds it too
 
 
 @pytest.fixture(scope="module")

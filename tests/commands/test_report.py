@@ -114,7 +114,7 @@ def test_full_provenance(call):
     full = call("report", "small", "--full", "--format", "markdown")[1]
     assert "--seeds 2`; " in short
     assert "--seeds 1`" not in short
-    assert "--seeds 3`, and 2 earlier ones" in short
+    assert "--seeds 3`, and 2 earlier commands" in short
     assert "- Trained with: clipgnn 0 (source ?) on cpu (none) (16 trials)" in short
     assert "Versions (" not in short
     assert "- Grid: " not in short

@@ -125,7 +125,7 @@ def test_ctrl_c_during_the_import_of_the_commands() -> None:
 @pytest.mark.parametrize(
     ("error", "status", "said"),
     [
-        (KeyboardInterrupt(), 130, ""),
+        (KeyboardInterrupt(), 130, "clipgnn: Interrupted."),
         (BrokenPipeError(errno.EPIPE, "Broken pipe"), 1, ""),
         (RecursionError("maximum depth"), 2, "clipgnn: The input is nested too deeply"),
         (MemoryError(), 2, "clipgnn: There is not enough memory"),
@@ -141,7 +141,7 @@ def test_errors_that_are_not_ours(
     status: int,
     said: str,
 ) -> None:
-    def failing() -> None:
+    def failing(**_: object) -> None:
         raise error
 
     monkeypatch.setattr(commands, "app", failing)

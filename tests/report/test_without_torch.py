@@ -63,5 +63,5 @@ def test_a_page_needs_no_torch_and_a_table_no_matplotlib(tmp_path):
             text=True,
             check=False,
         )
-        assert (done.returncode, done.stderr) == (0, "")
+        assert (done.returncode, done.stderr) == (0, f"Report: {name}\n")
     assert "confusion-16-clip-csl" in (tmp_path / "page.html").read_text()
