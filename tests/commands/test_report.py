@@ -135,7 +135,8 @@ def test_figures_are_written_as_png_and_svg(call):
         for ending in ("png", "svg")
     }
     assert {path.name for path in Path("figures").iterdir()} == names
-    assert messages == "6 figures written to figures, each as PNG and SVG.\n"
+    written = "6 figures written to figures, each as PNG and SVG.\nReport: page.html\n"
+    assert messages == written
     page = Path("page.html").read_text()
     for name in names:
         assert f'<figure id="{name[:-4]}">' in page
