@@ -26,6 +26,7 @@ def test_both_are_measured(plan: Plan, monkeypatch: pytest.MonkeyPatch) -> None:
     assert [task.threads for task in calls] == [1, 1, 2, 2]
 
 
+@pytest.mark.slow
 def test_activations_count_in_a_new_process() -> None:
     task = memory._Task(Setting("csl", 64, 1, 16), None, "cpu")
     [peak] = in_processes(memory._ours, [task])

@@ -71,7 +71,7 @@ def test_what_a_function_can_return(
         (PackedGraphs.from_networkx(PATHS), "The graphs must have targets"),
         ((PATHS, None), "The graphs must have targets"),
         ((PATHS, [0]), "targets"),
-        ((PATHS, ["a", "b"]), "targets"),
+        ((PATHS, [b"a", b"b"]), "targets"),
         (([], []), "at least one graph"),
         ([Data(edge_index=EDGES, num_nodes=2)], "The graphs must have targets"),
     ],
@@ -104,3 +104,10 @@ def test_functions_that_fail(
 ) -> None:
     with pytest.raises(InvalidParameterError, match=f"'own_data:load' .*{message}"):
         given(function)
+
+
+def test_classes_can_be_strings(given: Callable[[object], PackedGraphs]) -> None:
+    names = ["b" if number % 2 else "a" for number in range(len(PATHS))]
+    assert given(lambda: (PATHS, names)).targets.tolist() == [
+        number % 2 for number in range(len(PATHS))
+    ]

@@ -114,6 +114,7 @@ def check_file(path: Path) -> None:
     raw.close()
 
 
+@pytest.mark.slow
 def test_killed_at_random_moments(runs, undisturbed):
     moments = random.Random(3)
     kept = []

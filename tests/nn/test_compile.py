@@ -36,6 +36,7 @@ def run_checks(marked: str) -> int:
     return int(passed[1]) if passed else 0
 
 
+@pytest.mark.slow
 def test_compile_and_export() -> None:
     """One process for all of them: to start one takes longer than most."""
     assert run_checks("not slow") == 9 + HAS_COMPILER
