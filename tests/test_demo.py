@@ -37,6 +37,7 @@ def test_it_prints_both_accuracies_and_draws(
     assert picture.stat().st_size > 10_000
 
 
+@pytest.mark.slow
 def test_message_passing_stays_at_chance_and_colors_do_not() -> None:
     blind = list(learn_circular_skip_links(0, epochs=3))
     assert set(blind) <= {1 / 15, 2 / 15}

@@ -162,6 +162,7 @@ def killed_in_the_second_epoch(trials):
     return run_trials(trials)
 
 
+@pytest.mark.slow
 def test_gin_is_the_same_to_the_last_bit_after_a_kill_and_after_some_folds(stores, monkeypatch):
     undisturbed, store = stores
     spec = on_real_data(parse_experiment(GIN, "gin", "gin.toml"))

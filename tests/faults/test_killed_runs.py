@@ -135,6 +135,7 @@ def test_killed_at_random_moments(runs, undisturbed):
         assert not finished & set(runs.worked_on()[begun:]), "it was finished, and done again"
 
 
+@pytest.mark.slow
 def test_killed_in_the_middle_of_a_transaction(runs, undisturbed):
     # The schema and 48 trials are written once; a run then has four writes for each trial.
     for number in (1, 30, 51, 90, *random.Random(4).sample(range(4, 50), 3)):

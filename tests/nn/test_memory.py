@@ -75,6 +75,7 @@ THOUSANDS: dict[str, Any] = {"num_colorings": 2048, "num_colors": 1000}
 METHODS = ("embed", "embed_nodes")
 
 
+@pytest.mark.slow
 def test_many_colorings() -> None:
     """Held at once, an activation of 2048 colorings would have 130 MB, and a step 1.2 GB."""
     narrow = {**THOUSANDS, "hidden_channels": 16, "num_layers": 1}
