@@ -77,7 +77,14 @@ class EmbeddingOnRows(OnRows, CLIPEmbedding):
         return CLIPEmbedding.fit(self, as_graphs(X), y)
 
 
-@pytest.mark.parametrize("kind", [ClassifierOnRows, RegressorOnRows, EmbeddingOnRows])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        ClassifierOnRows,
+        pytest.param(RegressorOnRows, marks=pytest.mark.slow),
+        pytest.param(EmbeddingOnRows, marks=pytest.mark.slow),
+    ],
+)
 @pytest.mark.usefixtures("without_shape_checks")
 @pytest.mark.filterwarnings("ignore")  # the checks use arrays of every kind on purpose
 def test_the_checks_of_scikit_learn(kind: type[GraphEstimator]) -> None:

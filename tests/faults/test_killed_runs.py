@@ -181,7 +181,11 @@ def test_interrupted_at_the_terminal_while_workers_begin(runs):
 
 @pytest.mark.parametrize(
     ("tell", "kind"),
-    [(os.kill, signal.SIGINT), (os.killpg, signal.SIGINT), (os.kill, signal.SIGTERM)],
+    [
+        (os.kill, signal.SIGINT),
+        pytest.param(os.killpg, signal.SIGINT, marks=pytest.mark.slow),
+        (os.kill, signal.SIGTERM),
+    ],
 )
 def test_stopped_politely(runs, undisturbed, tell, kind):
     process = runs.begin("small.sqlite", "--workers", "2")
