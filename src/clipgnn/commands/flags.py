@@ -18,7 +18,7 @@ def with_flag(message: str, parameter: str | None) -> str:
     if parameter is None:
         return message
     flag = f"--{parameter.replace('_', '-')}"
-    # Not inside of a path, such as /root/data.
+    # Not inside of a path, whose folders can be named like a parameter.
     return re.sub(rf"(?<![\w/.-]){re.escape(parameter)}(?![\w/-])", flag, message, count=1)
 
 

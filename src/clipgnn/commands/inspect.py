@@ -16,7 +16,7 @@ from clipgnn.commands.output import check_output
 from clipgnn.commands.sources import Data, Selection, SourceOptions, select
 from clipgnn.commands.targets import TargetNames, Task, TaskOption, read_targets
 from clipgnn.commands.terminal import terminal
-from clipgnn.errors import counted, one_line
+from clipgnn.errors import DatasetFileError, InvalidParameterError, counted, one_line
 from clipgnn.writing import write_file
 
 if TYPE_CHECKING:
@@ -112,10 +112,11 @@ def _targets(found: "GraphFile", target: list[str] | None, task: Task) -> dict[s
     columns = ", ".join(found.columns) or "none"
     try:
         targets = read_targets(found, target, task)
-    except ValueError:  # no target was chosen, and there is no usual one
+    except (DatasetFileError, InvalidParameterError) as error:
         if target:
             raise
-        return {"columns": columns}
+        undecided = getattr(error, "parameter", None) == "task"
+        return {"columns": columns, **({"targets": str(error)} if undecided else {})}
     known = [targets.values[own] for own in found.valid if own not in targets.problems]
     absent = [own for own in found.valid if own in targets.problems]
     missing = f", missing for {len(absent)}" if absent else ""

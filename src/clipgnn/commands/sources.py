@@ -16,8 +16,8 @@ if TYPE_CHECKING:  # importing them imports torch, which --help does not need
     from clipgnn.datasets.graph_files.entries import GraphFile
     from clipgnn.graphs.packed import PackedGraphs
 
-MOST_REMOVED = 20
-"""Number of graphs that are left out because they do not fit to the others; more are an error."""
+REMOVED_SHARE = 0.1
+"""Share of graphs that are left out because they do not fit to the others; more are an error."""
 
 MOST_PROBLEMS = 10
 """Number of graphs with problems that are listed one by one."""
@@ -164,19 +164,21 @@ def _encoded(
         if source.packed is not None:
             raise
     invalid = {number: own for number in numbers if (own := _problem(source, encode, number))}
+    left = [number for number in numbers if number not in invalid] or list(numbers)
+    allowed = max(1, int(REMOVED_SHARE * len(left)))
     while True:
-        left = [number for number in numbers if number not in invalid]
         try:
-            return encode(source.graphs(left or numbers)), invalid
+            return encode(source.graphs(left)), invalid
         except InvalidGraphError as error:
             named = re.search(r"graph ([0-9]+)", str(error))
-            if not left or named is None or len(invalid) >= MOST_REMOVED:
+            if len(invalid) == len(numbers) or named is None:
                 raise
-            number = left[min(int(named[1]), len(left) - 1)]
+            number = left.pop(min(int(named[1]), len(left) - 1))
             message = str(error).replace(named[0], source.entries[number].place)
-            if len(invalid) == MOST_REMOVED - 1:
+            if allowed == 0 or not left:
                 raise InvalidGraphError(f"{source.name}: {message}") from error
             invalid[number] = message
+            allowed -= 1
 
 
 def _problem(source: "GraphFile", encode: Callable[[Any], Any], number: int) -> str | None:
