@@ -3,7 +3,6 @@
 import torch
 from torch import Tensor
 
-from clipgnn.coloring.groups import Partition
 from clipgnn.graphs.assembly import Assembler, Capacity
 from clipgnn.graphs.capacity import FixedBatch
 from clipgnn.graphs.packed import PackedGraphs
@@ -34,8 +33,8 @@ def batch_of(
     network: Network, graphs: PackedGraphs, chosen: Tensor, *, spare: int = 0
 ) -> FixedBatch:
     """The chosen graphs `[members, graphs]`, with spare capacity."""
-    groups = network.scheme.groups(graphs.x, graphs.global_edge_index, graphs.graph_of_node)
-    assembler = Assembler(graphs, groups, network.prepare(graphs))
+    partition = network.scheme.partition(graphs.to_batch())
+    assembler = Assembler(graphs, partition.local_groups, network.prepare(graphs))
     needed = assembler.capacity_for(chosen)
     return assembler.batch(chosen, Capacity(needed.nodes + spare, needed.edges + spare))
 
@@ -45,8 +44,7 @@ def outputs(
 ) -> Tensor:
     """Outputs of the members for their chosen graphs, `[members, graphs, channels]`."""
     batch = batch_of(network, graphs, chosen, spare=spare)
-    groups = network.scheme.groups(graphs.x, graphs.global_edge_index, graphs.graph_of_node)
-    partition = Partition.of(groups, graphs.graph_of_node, len(graphs))
+    partition = network.scheme.partition(graphs.to_batch())
     k = network.num_colorings_for(training=network.training)
     colorings = None
     if k:

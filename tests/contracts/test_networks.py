@@ -12,7 +12,6 @@ from tests.optional import marks_of
 from torch import Tensor
 
 import clipgnn
-from clipgnn.coloring.groups import Partition
 from clipgnn.errors import InvalidGraphError, InvalidParameterError
 from clipgnn.graphs.assembly import Assembler, Capacity
 from clipgnn.graphs.batch import Batch
@@ -75,9 +74,9 @@ def _colors(network: Network, batch: Batch, nodes: Tensor, table: Tensor) -> Ten
 
 
 def _table(network: Network, graphs: PackedGraphs) -> Tensor:
-    groups = network.scheme.groups(graphs.x, graphs.global_edge_index, graphs.graph_of_node)
-    partition = Partition.of(groups, graphs.graph_of_node, len(graphs))
-    stream = clipgnn.Random().stream(partition, 3, torch.Generator().manual_seed(5))
+    batch = graphs.to_batch()
+    partition = network.scheme.partition(batch)
+    stream = clipgnn.Random().stream(batch, partition, 3, torch.Generator().manual_seed(5))
     return torch.nn.functional.pad(stream.all(), (0, 1))
 
 
@@ -91,7 +90,7 @@ def _compare_storages(network: Network, graphs: PackedGraphs) -> None:
     if network.config.num_members == 1:
         expected = expected[None].expand(2, -1, -1)
         network = _two_members(network)
-    groups = network.scheme.groups(graphs.x, graphs.global_edge_index, graphs.graph_of_node)
+    groups = network.scheme.partition(graphs.to_batch()).local_groups
     assembler = Assembler(graphs, groups, network.prepare(graphs))
     for spare in (0, 7):
         needed = assembler.capacity_for(CHOSEN)
@@ -158,8 +157,7 @@ def test_gradients_agree_in_training(kinds: frozenset[str]) -> None:
     network = _build("clip", graphs)
     chosen = torch.tensor([[6, 0, 2, 4]])
     table = _table(network, graphs)
-    groups = network.scheme.groups(graphs.x, graphs.global_edge_index, graphs.graph_of_node)
-    assembler = Assembler(graphs, groups)
+    assembler = Assembler(graphs, network.scheme.partition(graphs.to_batch()).local_groups)
     needed = assembler.capacity_for(chosen)
     found = []
     for spare in (None, 0, 7):

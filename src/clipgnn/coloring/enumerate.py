@@ -63,7 +63,7 @@ def enumerable_counts(partition: Partition) -> Tensor:
         raise TooManyColoringsError(
             "A graph must have at most "
             f"{MAX_ENUMERATED_COLORINGS:,} colorings to use all of them. Graph {largest} has "
-            f'{digits}. Use coloring="random", for example with num_colorings=16.'
+            f'{digits}. Use coloring="canonical", or "random" with num_colorings=16.'
         )
     return counts.long()
 
@@ -78,12 +78,12 @@ def colorings_by_number(partition: Partition, numbers: Tensor) -> Tensor:
     Returns:
         `[colorings, nodes]`.
     """
-    # A node that is alone in its group has color 0. Only the other nodes are computed.
+    # A node that is alone in its group has rank 0. Only the other nodes are computed.
     shared = partition.sizes > 1
     nodes = shared[partition.groups]
-    colors = torch.zeros(numbers.shape[0], nodes.numel(), dtype=torch.int64, device=numbers.device)
+    ranks = torch.zeros(numbers.shape[0], nodes.numel(), dtype=torch.int64, device=numbers.device)
     if not bool(nodes.any()):
-        return colors
+        return partition.colors_of_ranks(ranks)
     position = partition.position[nodes]
     place = _place_values(partition)[nodes]
     digits = (numbers[:, partition.graph_of_node[nodes]] // place) % (position + 1)
@@ -100,8 +100,8 @@ def colorings_by_number(partition: Partition, numbers: Tensor) -> Tensor:
         # An inserted color increases the equal and larger colors of the nodes before it by 1.
         before = table[:, :, :inserted]
         before += before >= table[:, :, inserted, None]
-    colors[:, nodes] = table.view(numbers.shape[0], -1)[:, slot]
-    return colors
+    ranks[:, nodes] = table.view(numbers.shape[0], -1)[:, slot]
+    return partition.colors_of_ranks(ranks)
 
 
 def _place_values(partition: Partition) -> Tensor:

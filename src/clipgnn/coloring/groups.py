@@ -1,7 +1,7 @@
 """Groups V_1..V_K of nodes with identical attributes, which must get distinct colors (Eq. 4)."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import torch
@@ -85,6 +85,7 @@ class Partition:
         num_graphs: number of graphs of the batch.
         keys: random bits of each graph. Colorings are then hashed from them, and do not depend on
             the other graphs; None to draw them from a generator.
+        first_colors: smallest color of each group; None if it is 0.
     """
 
     groups: Tensor
@@ -93,6 +94,7 @@ class Partition:
     graph_of_group: Tensor
     num_graphs: int
     keys: Tensor | None = None
+    first_colors: Tensor | None = None
 
     @classmethod
     def of(
@@ -131,12 +133,25 @@ class Partition:
         """Select the graphs where `keep` is true, renumbered from 0."""
         nodes = keep[self.graph_of_node]
         graph_number = keep.cumsum(0) - 1
-        return Partition.of(
+        chosen = Partition.of(
             self.groups[nodes],
             graph_number[self.graph_of_node[nodes]],
             int(keep.sum()),
             None if self.keys is None else self.keys[keep],
         )
+        if self.first_colors is None:
+            return chosen
+        return replace(chosen, first_colors=self.first_colors[keep[self.graph_of_group]])
+
+    @cached_property
+    def num_colors(self) -> int:
+        """Number of colors: the largest color of a node, plus 1."""
+        last = self.sizes if self.first_colors is None else self.sizes + self.first_colors
+        return int(last.max())
+
+    def colors_of_ranks(self, ranks: Tensor) -> Tensor:
+        """Colors of nodes from their ranks inside their groups, `[..., nodes]`."""
+        return ranks if self.first_colors is None else ranks + self.first_colors[self.groups]
 
     @cached_property
     def local_groups(self) -> Tensor:

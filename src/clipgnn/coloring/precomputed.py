@@ -6,11 +6,12 @@ from torch import Tensor
 from typing_extensions import override
 
 from clipgnn.coloring.enumerate import colorings_by_number, enumerable_counts
-from clipgnn.coloring.groups import Partition, color_groups
+from clipgnn.coloring.groups import Partition
 from clipgnn.coloring.schemes import Sampler, Scheme
 from clipgnn.coloring.stream import AllColorings, InMemoryColorings
 from clipgnn.errors import InvalidColoringError, TooManyColoringsError
 from clipgnn.graphs.capacity import FixedBatch
+from clipgnn.graphs.exact import ExactBatch
 from clipgnn.graphs.packed import PackedGraphs
 from clipgnn.shapes import Colorings
 
@@ -28,27 +29,41 @@ class All(Scheme):
     name = "all"
 
     @override
-    def groups(self, x: Tensor, edge_index: Tensor, batch: Tensor) -> Tensor:
-        return color_groups(x, batch)
-
-    @override
     def stream(
-        self, partition: Partition, k: int, generator: torch.Generator | None
+        self,
+        graphs: ExactBatch,
+        partition: Partition,
+        k: int,
+        generator: torch.Generator | None,
     ) -> AllColorings:
         return AllColorings(partition)
 
     @override
     def sampler(self, graphs: PackedGraphs, partition: Partition) -> "TableSampler":
         counts = enumerable_counts(partition)
-        largest = int(counts.max())
-        if largest > MAX_TRAINING_COLORINGS:
-            raise TooManyColoringsError(
-                'Training with coloring="all" requires graphs with at most '
-                f"{MAX_TRAINING_COLORINGS:,} colorings. Graph {int(counts.argmax())} of "
-                f'{graphs.name!r} has {largest:,}. Use coloring="random".'
-            )
-        numbers = torch.arange(largest, device=counts.device)[:, None] % counts
+        check_trainable(counts, graphs, self.name)
+        numbers = torch.arange(int(counts.max()), device=counts.device)[:, None] % counts
         return TableSampler(colorings_by_number(partition, numbers), fixed=True)
+
+
+def check_trainable(counts: Tensor, graphs: PackedGraphs, name: str) -> None:
+    """Check that all colorings of each graph can be used in every step of a training.
+
+    Args:
+        counts: number of colorings of each graph.
+        graphs: the data set.
+        name: name of the scheme.
+
+    Raises:
+        TooManyColoringsError: if a graph has more than `MAX_TRAINING_COLORINGS`.
+    """
+    largest = int(counts.max())
+    if largest > MAX_TRAINING_COLORINGS:
+        raise TooManyColoringsError(
+            f'Training with coloring="{name}" requires graphs with at most '
+            f"{MAX_TRAINING_COLORINGS:,} colorings. Graph {int(counts.argmax())} of "
+            f'{graphs.name!r} has {largest:,}. Use coloring="random" or "canonical".'
+        )
 
 
 class Precomputed(Scheme):
@@ -60,12 +75,12 @@ class Precomputed(Scheme):
     name = "precomputed"
 
     @override
-    def groups(self, x: Tensor, edge_index: Tensor, batch: Tensor) -> Tensor:
-        return color_groups(x, batch)
-
-    @override
     def stream(
-        self, partition: Partition, k: int, generator: torch.Generator | None
+        self,
+        graphs: ExactBatch,
+        partition: Partition,
+        k: int,
+        generator: torch.Generator | None,
     ) -> InMemoryColorings:
         raise InvalidColoringError(
             'A network with coloring="precomputed" needs the argument colorings, an int64 tensor '

@@ -3,13 +3,15 @@
 import torch
 from jaxtyping import Int
 from torch import Tensor
+from torch.nn.functional import pad
 from typing_extensions import override
 
-from clipgnn.coloring.groups import Partition, color_groups, number_by_first_node
+from clipgnn.coloring.groups import Partition
 from clipgnn.coloring.sample import sample_from_partition
 from clipgnn.coloring.schemes import Sampler, Scheme
 from clipgnn.coloring.stream import InMemoryColorings
 from clipgnn.graphs.capacity import FixedBatch
+from clipgnn.graphs.exact import ExactBatch
 from clipgnn.graphs.packed import PackedGraphs
 from clipgnn.ops.ranks import hashed_ranks
 from clipgnn.shapes import Colorings
@@ -21,19 +23,19 @@ class Random(Scheme):
     name = "random"
 
     @override
-    def groups(self, x: Tensor, edge_index: Tensor, batch: Tensor) -> Tensor:
-        return number_by_first_node(color_groups(x, batch), batch)
-
-    @override
     def stream(
-        self, partition: Partition, k: int, generator: torch.Generator | None
+        self,
+        graphs: ExactBatch,
+        partition: Partition,
+        k: int,
+        generator: torch.Generator | None,
     ) -> InMemoryColorings:
         drawn = sample_from_partition(partition, k, generator)
         return InMemoryColorings(drawn, partition.graph_of_node, partition.num_graphs)
 
     @override
     def sampler(self, graphs: PackedGraphs, partition: Partition) -> "HashedSampler":
-        return HashedSampler()
+        return HashedSampler(partition)
 
 
 class Permutations(Random):
@@ -52,7 +54,15 @@ class HashedSampler(Sampler):
     Colorings are uniform and independent. Unlike `sample_colorings`, they are drawn with
     replacement: a coloring can occur twice. That is rare in groups of more than a few nodes, and a
     repetition does not change a maximum.
+
+    Args:
+        partition: the groups of the data set.
     """
+
+    def __init__(self, partition: Partition) -> None:
+        first = partition.first_colors
+        # An additional entry is the padding node.
+        self.first_colors = None if first is None else pad(first[partition.groups], (0, 1))
 
     @override
     def num_colorings(self, k: int) -> int:
@@ -66,6 +76,7 @@ class HashedSampler(Sampler):
         seeds: Int[Tensor, "members"],
         counter: Int[Tensor, ""],
     ) -> Colorings:
-        return hashed_ranks(
+        ranks = hashed_ranks(
             seeds, counter, k, batch.same_group, batch.node_ids, batch.largest_group
         )
+        return ranks if self.first_colors is None else ranks + self.first_colors[batch.node_ids]

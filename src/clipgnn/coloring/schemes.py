@@ -11,10 +11,11 @@ from typing import ClassVar
 from jaxtyping import Int
 from torch import Generator, Tensor
 
-from clipgnn.coloring.groups import Partition
+from clipgnn.coloring.groups import Partition, color_groups, number_by_first_node
 from clipgnn.coloring.stream import ColoringStream
 from clipgnn.errors import InvalidParameterError, shown, suggestion
 from clipgnn.graphs.capacity import FixedBatch
+from clipgnn.graphs.exact import ExactBatch
 from clipgnn.graphs.packed import PackedGraphs
 from clipgnn.parameters import COLORINGS
 from clipgnn.shapes import Colorings
@@ -57,22 +58,37 @@ class Scheme(ABC):
 
     name: ClassVar[str]
 
-    @abstractmethod
     def groups(self, x: Tensor, edge_index: Tensor, batch: Tensor) -> Int[Tensor, "nodes"]:
         """Compute groups of nodes that must get distinct colors, numbered within each graph.
+
+        Nodes with identical attributes by default, Eq. (4).
 
         Args:
             x: node attributes `[nodes, channels]`, or labels `[nodes]`.
             edge_index: edges `[2, edges]`.
             batch: the graph of each node, ascending.
         """
+        return number_by_first_node(color_groups(x, batch), batch)
+
+    def partition(self, graphs: ExactBatch, keys: Tensor | None = None) -> Partition:
+        """Compute the groups of a batch: by default `groups`, each with colors from 0.
+
+        Args:
+            graphs: the batch.
+            keys: random bits of each graph; see `Partition`.
+        """
+        groups = self.groups(graphs.x, graphs.edge_index, graphs.graph_of_node)
+        return Partition.of(groups, graphs.graph_of_node, graphs.num_graphs, keys)
 
     @abstractmethod
-    def stream(self, partition: Partition, k: int, generator: Generator | None) -> ColoringStream:
+    def stream(
+        self, graphs: ExactBatch, partition: Partition, k: int, generator: Generator | None
+    ) -> ColoringStream:
         """Return the colorings of one batch.
 
         Args:
-            partition: the groups of the batch.
+            graphs: the batch.
+            partition: its groups.
             k: number of colorings that the network requests.
             generator: source of randomness; the global generator of torch by default.
         """
@@ -102,7 +118,7 @@ class Scheme(ABC):
             graphs: the data set.
             partition: its groups.
         """
-        return int(partition.sizes.max())
+        return partition.num_colors
 
 
 def scheme_named(coloring: str | Scheme) -> Scheme:

@@ -6,7 +6,6 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from clipgnn.coloring.groups import Partition
 from clipgnn.coloring.schemes import Scheme
 from clipgnn.coloring.stream import ColoringStream, InMemoryColorings, WrappedColorings
 from clipgnn.graphs.exact import ExactBatch
@@ -55,10 +54,9 @@ def drawn_colorings(
         wrap_at: number of colors of the network, modulo which colors are reduced, with a warning,
             instead of the check; None not to reduce them.
     """
-    groups = scheme.groups(graphs.x, graphs.edge_index, graphs.graph_of_node)
-    partition = Partition.of(groups, graphs.graph_of_node, graphs.num_graphs, keys)
-    stream = scheme.stream(partition, k, generator)
-    needed = int(partition.sizes.max())
+    partition = scheme.partition(graphs, keys)
+    stream = scheme.stream(graphs, partition, k, generator)
+    needed = partition.num_colors
     if wrap_at is None or needed <= wrap_at:
         check_num_colors(needed)
         return stream

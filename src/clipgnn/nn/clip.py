@@ -6,7 +6,6 @@ import torch
 from torch import Tensor, nn
 
 from clipgnn.coloring.codes import ColorCode
-from clipgnn.coloring.groups import Partition
 from clipgnn.coloring.schemes import Scheme, scheme_named
 from clipgnn.coloring.stream import ColoringStream
 from clipgnn.errors import InvalidParameterError, shown
@@ -145,10 +144,8 @@ class CLIP(Network):
     ) -> dict[str, Any]:
         """Compute the number of colors, the channels of attributes, and the direction."""
         scheme = scheme_named(parameters.get("coloring", CLIPParameters.coloring))
-        groups = scheme.groups(graphs.x, graphs.global_edge_index, graphs.graph_of_node)
-        partition = Partition.of(groups, graphs.graph_of_node, len(graphs))
         return {
-            "num_colors": scheme.num_colors(graphs, partition),
+            "num_colors": scheme.num_colors(graphs, scheme.partition(graphs.to_batch())),
             "edge_channels": graphs.edge_channels,
             "graph_channels": graphs.graph_channels,
             "directed": graphs.directed,

@@ -33,6 +33,16 @@ def number_rows(x: Tensor) -> Tensor:
     return number
 
 
+def order_rows(x: Tensor) -> Tensor:
+    """Number distinct rows from 0, `[rows]`, in lexicographic order."""
+    number = number_rows(x)
+    if x.dim() == 1 or number.numel() == 0:
+        return number
+    representative = torch.empty(int(number.max()) + 1, dtype=torch.int64, device=x.device)
+    representative[number] = torch.arange(number.numel(), device=x.device)
+    return torch.unique(x[representative] + 0.0, dim=0, return_inverse=True)[1][number]
+
+
 def ranks_in_groups(
     random: Int[Tensor, "rows nodes"], group: Int[Tensor, "nodes"], start: Int[Tensor, "nodes"]
 ) -> Int[Tensor, "rows nodes"]:

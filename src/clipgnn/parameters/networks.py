@@ -56,6 +56,10 @@ _ACTIVATION = Rule(
 COLORINGS = {
     "random": "clipgnn.coloring.random.Random",
     "all": "clipgnn.coloring.precomputed.All",
+    "refined": "clipgnn.coloring.refined.Refined",
+    "orbits": "clipgnn.coloring.orbits.Orbits",
+    "canonical": "clipgnn.coloring.canonical.Canonical",
+    "individualized": "clipgnn.coloring.individualized.Individualized",
     "precomputed": "clipgnn.coloring.precomputed.Precomputed",
 }
 """Coloring schemes by name, with the class that implements each."""
@@ -88,7 +92,10 @@ class CLIPParameters(NetworkParameters):
         "random",
         Rule(str, words=tuple(COLORINGS)),
         'colorings of a graph: "random" draws num_colorings of them (k-CLIP), "all" enumerates '
-        'every one (∞-CLIP), "precomputed" reads those stored with the graphs',
+        'every one (∞-CLIP), "orbits" enumerates one of each class of automorphic colorings, '
+        '"refined" draws those that 1-WL leaves open, "individualized" those from random root '
+        'nodes, "canonical" computes one from a canonical labeling, "precomputed" reads those '
+        "stored with the graphs",
     )
     num_colorings: int = parameter(
         16,

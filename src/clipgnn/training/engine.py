@@ -13,7 +13,6 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from clipgnn.coloring.groups import Partition
 from clipgnn.graphs.assembly import Assembler, Capacity
 from clipgnn.graphs.capacity import FixedBatch
 from clipgnn.graphs.packed import PackedGraphs
@@ -101,8 +100,7 @@ class Engine:
         loss = Loss(recipe, graphs, [split.train for split in splits])
         self.loss_function: Callable[[Tensor, Tensor, Tensor], BatchLoss] = loss
         self.metric = METRIC_FUNCTIONS[recipe.score]
-        groups = network.scheme.groups(graphs.x, graphs.global_edge_index, graphs.graph_of_node)
-        partition = Partition.of(groups, graphs.graph_of_node, len(graphs))
+        partition = network.scheme.partition(graphs.to_batch())
         if network.num_colorings_for(training=True):
             self.sampler = network.scheme.sampler(graphs, partition)
             network.check_num_colors(network.scheme.num_colors(graphs, partition))

@@ -1,0 +1,104 @@
+"""Canonical labelings and automorphisms of colored graphs, by bliss, which igraph contains."""
+
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any, TypeVar
+
+import numpy as np
+
+from clipgnn.coloring.structures import Integers, Structure
+from clipgnn.errors import MissingDependencyError
+
+_Result = TypeVar("_Result")
+
+
+def canonical_order(structure: Structure, seconds: float) -> Integers | None:
+    """Nodes in the order of a canonical labeling; None if it takes more than `seconds`.
+
+    Isomorphic graphs are identical after their nodes are renumbered in this order.
+
+    Raises:
+        MissingDependencyError: if igraph is not installed.
+    """
+
+    def compute() -> Integers:
+        graph = _graph(structure)
+        # Releases of igraph differ in the direction of the permutation; permute_vertices is right.
+        permutation = graph.canonical_permutation(color=structure.colors.tolist())
+        order = np.array(graph.permute_vertices(permutation).vs["number"], dtype=np.int64)
+        return order[order < structure.num_nodes]
+
+    return _within(seconds, compute)
+
+
+def automorphisms(structure: Structure, seconds: float) -> list[list[int]] | None:
+    """Generators of the automorphism group, as permutations of the nodes.
+
+    None if the computation takes more than `seconds`.
+
+    Raises:
+        MissingDependencyError: if igraph is not installed.
+    """
+
+    def compute() -> list[list[int]]:
+        generators = _graph(structure).automorphism_group(color=structure.colors.tolist())
+        return [own[: structure.num_nodes] for own in generators]
+
+    return _within(seconds, compute)
+
+
+def _graph(structure: Structure) -> Any:
+    try:
+        import igraph
+    except ImportError as error:
+        raise MissingDependencyError(
+            'The colorings "canonical" and "orbits" require igraph. It is not installed. Use '
+            "pip install 'clipgnn[canonical]', or the coloring \"refined\"."
+        ) from error
+    graph = igraph.Graph(n=structure.colors.size, edges=structure.edges)
+    graph.vs["number"] = range(structure.colors.size)
+    return graph
+
+
+class _TimeoutError(Exception):
+    """The time limit of a computation has passed."""
+
+
+def _within(seconds: float, compute: Callable[[], _Result]) -> _Result | None:
+    """Compute a result; None if it takes more than `seconds`."""
+    with _alarm(seconds):
+        try:
+            return compute()
+        except _TimeoutError:
+            return None
+        except SystemError as error:  # of igraph, if a signal interrupts it
+            if isinstance(error.__cause__, _TimeoutError):
+                return None
+            raise error.__cause__ or error from None
+
+
+@contextmanager
+def _alarm(seconds: float) -> Iterator[None]:
+    """Raise `_TimeoutError` after `seconds`, in the main thread of systems with signals."""
+    if not limits_time():
+        yield
+        return
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        raise _TimeoutError
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def limits_time() -> bool:
+    """Whether this thread can limit the time of a computation."""
+    return threading.current_thread() is threading.main_thread() and hasattr(signal, "setitimer")

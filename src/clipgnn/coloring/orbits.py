@@ -1,0 +1,148 @@
+"""One coloring of each class of colorings under the automorphisms of a graph."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+from typing_extensions import override
+
+from clipgnn.coloring.enumerate import colorings_by_number, enumerable_counts
+from clipgnn.coloring.groups import Partition
+from clipgnn.coloring.labeling import TIME_LIMIT, automorphism_generators
+from clipgnn.coloring.precomputed import TableSampler, check_trainable
+from clipgnn.coloring.schemes import Scheme
+from clipgnn.errors import TooManyColoringsError
+from clipgnn.graphs.exact import ExactBatch
+from clipgnn.graphs.packed import PackedGraphs
+from clipgnn.shapes import Colorings
+
+_CHUNK = 65_536
+"""Number of colorings that are compared at the same time."""
+
+
+class Orbits(Scheme):
+    """∞-CLIP, computed on one coloring of each class of colorings under automorphisms.
+
+    Two colorings that an automorphism maps to each other give the same colored graph, and so the
+    same outputs. The maximum over the classes is that over all colorings, and there are |Aut| times
+    as few of them, because no automorphism but the identity keeps a coloring.
+    """
+
+    name = "orbits"
+
+    @override
+    def stream(
+        self,
+        graphs: ExactBatch,
+        partition: Partition,
+        k: int,
+        generator: torch.Generator | None,
+    ) -> "NumberedColorings":
+        return NumberedColorings.of(graphs, partition)
+
+    @override
+    def sampler(self, graphs: PackedGraphs, partition: Partition) -> TableSampler:
+        numbered = NumberedColorings.of(graphs.to_batch(), partition)
+        check_trainable(numbered.counts, graphs, self.name)
+        return TableSampler(numbered.all(), fixed=True)
+
+
+@dataclass(frozen=True)
+class NumberedColorings:
+    """Some of the colorings of each graph, by their numbers among all; see `ColoringStream`.
+
+    Attributes:
+        partition: the groups.
+        numbers: numbers of the colorings of all graphs, concatenated.
+        counts: number of colorings of each graph.
+    """
+
+    partition: Partition
+    numbers: Tensor
+    counts: Tensor
+
+    @classmethod
+    def of(cls, graphs: ExactBatch, partition: Partition) -> "NumberedColorings":
+        """One coloring of each class under automorphisms.
+
+        Raises:
+            TooManyColoringsError: if a graph has too many colorings to enumerate, or its
+                automorphisms are not found in time.
+            MissingDependencyError: if igraph is not installed.
+        """
+        totals = enumerable_counts(partition).tolist()
+        numbers = []
+        for number, generators in enumerate(automorphism_generators(graphs)):
+            if generators is None:
+                raise TooManyColoringsError(
+                    'coloring="orbits" requires the automorphisms of a graph. Those of graph '
+                    f"{number} were not found within {TIME_LIMIT:g} s. Use "
+                    'coloring="individualized".'
+                )
+            keep = torch.zeros(partition.num_graphs, dtype=torch.bool)
+            keep[number] = True
+            alone = partition.subset(keep.to(partition.groups.device))
+            numbers.append(_representatives(alone, totals[number], generators))
+        counts = torch.tensor([own.numel() for own in numbers], device=partition.groups.device)
+        return cls(partition, torch.cat(numbers), counts)
+
+    @property
+    def max_count(self) -> int:
+        """Largest of the counts."""
+        return int(self.counts.max())
+
+    def all(self) -> Colorings:
+        """All colorings; graphs with fewer than `max_count` repeat theirs."""
+        return self.part(torch.ones_like(self.counts, dtype=torch.bool), 0, self.max_count)
+
+    def part(self, graphs: Tensor, start: int, stop: int) -> Colorings:
+        """Colorings start..stop-1 of the nodes of these graphs."""
+        return self._colorings(torch.arange(start, stop, device=graphs.device)[:, None], graphs)
+
+    def sample(self, size: int, generator: torch.Generator | None) -> Colorings:
+        """`size` random colorings of every graph, with replacement."""
+        shape = (size, self.counts.numel())
+        drawn = torch.randint(2**62, shape, generator=generator).to(self.counts.device)
+        return self._colorings(drawn, torch.ones_like(self.counts, dtype=torch.bool))
+
+    def _colorings(self, positions: Tensor, graphs: Tensor) -> Colorings:
+        first = self.counts.cumsum(0) - self.counts
+        numbers = self.numbers[first[graphs] + positions % self.counts[graphs]]
+        return colorings_by_number(self.partition.subset(graphs), numbers)
+
+
+def _representatives(partition: Partition, total: int, generators: list[list[int]]) -> Tensor:
+    """Numbers of one coloring of each class under the group of the generators.
+
+    The chain of stabilizers of a base b₁, b₂, … has an orbit for each of its nodes. A coloring is
+    chosen if each bᵢ has the smallest color of its orbit. Nodes of an orbit have identical
+    attributes and so distinct colors: each class has exactly one such coloring.
+    """
+    numbers = torch.arange(total, device=partition.groups.device)
+    smaller, larger = _constraints(generators)
+    if not smaller:
+        return numbers
+    kept = []
+    for chunk in numbers.split(_CHUNK):
+        colors = colorings_by_number(partition, chunk[:, None])
+        kept.append(chunk[(colors[:, smaller] < colors[:, larger]).all(1)])
+    return torch.cat(kept)
+
+
+def _constraints(generators: list[list[int]]) -> tuple[list[int], list[int]]:
+    """Pairs of a node of the base and another node of its orbit."""
+    moving = [own for own in generators if own != sorted(own)]
+    if not moving:
+        return [], []
+    from sympy.combinatorics import Permutation, PermutationGroup
+
+    group = PermutationGroup([Permutation(own) for own in moving])
+    pairs = [
+        (base, node)
+        for base, orbit in zip(group.base, group.basic_orbits, strict=True)
+        for node in orbit
+        if node != base
+    ]
+    smaller, larger = np.array(pairs).T.tolist()
+    return smaller, larger
