@@ -12,13 +12,18 @@ from typing_extensions import override
 
 from clipgnn import CLIP, save
 from clipgnn.coloring import Sampler, Scheme, sample_colorings
+from clipgnn.coloring.canonical import Canonical
 from clipgnn.coloring.groups import Partition
+from clipgnn.coloring.individualized import Individualized
+from clipgnn.coloring.orbits import Orbits
 from clipgnn.coloring.precomputed import All, Precomputed
 from clipgnn.coloring.random import Permutations, Random
+from clipgnn.coloring.refined import Refined
 from clipgnn.coloring.schemes import scheme_named
 from clipgnn.coloring.stream import ColoringStream, InMemoryColorings
 from clipgnn.errors import InvalidParameterError
 from clipgnn.graphs.assembly import Assembler, Capacity
+from clipgnn.graphs.exact import ExactBatch
 from clipgnn.graphs.packed import PackedGraphs
 from clipgnn.parameters import COLORINGS
 from clipgnn.training import ModelSpec, Recipe, Split, train
@@ -28,24 +33,30 @@ SCHEMES: dict[str, type[Scheme]] = {
     "random": Random,
     "permutations": Permutations,
     "all": All,
+    "refined": Refined,
+    "orbits": Orbits,
+    "canonical": Canonical,
+    "individualized": Individualized,
     "precomputed": Precomputed,
 }
 every_scheme = pytest.mark.parametrize("make", SCHEMES.values(), ids=SCHEMES.keys())
 
 
-def groups_of(scheme: Scheme, graphs: PackedGraphs) -> Tensor:
-    return scheme.groups(graphs.x, graphs.global_edge_index, graphs.graph_of_node)
-
-
 def partition_of(scheme: Scheme, graphs: PackedGraphs) -> Partition:
-    return Partition.of(groups_of(scheme, graphs), graphs.graph_of_node, len(graphs))
+    return scheme.partition(graphs.to_batch())
+
+
+def distinct_colors(scheme: Scheme, graphs: PackedGraphs) -> Partition:
+    """The nodes that must get distinct colors, whatever the scheme computes first."""
+    paper = Permutations() if isinstance(scheme, Permutations) else Random()
+    return partition_of(paper, graphs)
 
 
 def small_graphs() -> PackedGraphs:
     """Graphs of at most four nodes, one of them without nodes, with colorings."""
     graphs = packed([4, 3, 0, 2, 4, 1])
-    partition = partition_of(Random(), graphs)
-    stream = Random().stream(partition, 5, torch.Generator().manual_seed(0))
+    batch = graphs.to_batch()
+    stream = Random().stream(batch, Random().partition(batch), 5, torch.Generator().manual_seed(0))
     return replace(graphs, colorings=stream.all())
 
 
@@ -68,7 +79,7 @@ def test_names() -> None:
 @pytest.mark.parametrize(
     ("coloring", "said"),
     [
-        ("ramdom", r"one of 'random', 'all', 'precomputed'. Got 'ramdom'. Did you mean 'random'\?"),
+        ("ramdom", r"one of 'random', 'all', .*. Got 'ramdom'. Did you mean 'random'\?"),
         ("permutations", "Got 'permutations'"),
         (3, "Got 3"),
         (Random, "Got <class"),
@@ -85,14 +96,15 @@ def test_unknown_names(coloring: object, said: str) -> None:
 def test_groups_are_counted_inside_each_graph(make: type[Scheme]) -> None:
     graphs = small_graphs()
     scheme = make()
-    groups = groups_of(scheme, graphs)
+    partition = partition_of(scheme, graphs)
+    zero = torch.zeros_like(partition.groups)
     for graph in range(len(graphs)):
         own = graphs.graph_of_node == graph
         if bool(own.any()):
-            alone = scheme.groups(
-                graphs.x[own], torch.zeros(2, 0, dtype=torch.int64), torch.zeros_like(groups[own])
-            )
-            assert torch.equal(groups[own], alone)
+            alone = partition_of(scheme, graphs.subset(torch.tensor([graph])))
+            assert torch.equal(partition.local_groups[own], alone.groups)
+            found = partition.colors_of_ranks(zero)[own]
+            assert torch.equal(found, alone.colors_of_ranks(torch.zeros_like(alone.groups)))
 
 
 @every_scheme
@@ -101,10 +113,16 @@ def test_streams_hold_colorings(make: type[Scheme]) -> None:
         return
     graphs = small_graphs()
     partition = partition_of(make(), graphs)
-    stream = make().stream(partition, K, torch.Generator().manual_seed(0))
+    generator = torch.Generator().manual_seed(0)
+    stream = make().stream(graphs.to_batch(), partition, K, generator)
     colorings = stream.all()
     assert colorings.shape == (stream.max_count, graphs.x.shape[0])
-    assert all(is_coloring(coloring, partition) for coloring in colorings)
+    distinct = distinct_colors(make(), graphs)
+    assert all(is_coloring(coloring, distinct) for coloring in colorings)
+    assert all(is_coloring(coloring, distinct) for coloring in stream.sample(2, generator))
+    keep = torch.tensor([False, True, False, True, True, False])
+    part = stream.part(keep, 0, stream.max_count)
+    assert torch.equal(part, colorings[:, keep[graphs.graph_of_node]])
     assert make().stored(graphs, K) is None
     assert int(colorings.max()) + 1 == make().num_colors(graphs, partition)
 
@@ -115,7 +133,7 @@ def test_samplers_color_every_member_by_itself(make: type[Scheme]) -> None:
     graphs = small_graphs()
     scheme = make()
     partition = partition_of(scheme, graphs)
-    assembler = Assembler(graphs, groups_of(scheme, graphs))
+    assembler = Assembler(graphs, partition.local_groups)
     sampler = scheme.sampler(graphs, partition)
     chosen = torch.tensor([[4, 0, 2], [1, 5, assembler.padding]])
     seeds, counter = torch.tensor([11, -12]), torch.tensor(3)
@@ -132,10 +150,8 @@ def test_samplers_color_every_member_by_itself(make: type[Scheme]) -> None:
         expected = sampler.sample(alone, K, seeds[member : member + 1], counter)
         found = colorings.view(colorings.shape[0], 2, -1)[:, member, : alone.num_nodes]
         assert torch.equal(found, expected)
-        exact = graphs.batch(own)
-        own_groups = scheme.groups(exact.x, exact.edge_index, exact.graph_of_node)
-        own_partition = Partition.of(own_groups, exact.graph_of_node, exact.num_graphs)
-        assert all(is_coloring(coloring, own_partition) for coloring in expected)
+        distinct = distinct_colors(scheme, graphs.subset(own))
+        assert all(is_coloring(coloring, distinct) for coloring in expected)
 
 
 class Halves(Scheme):
@@ -150,7 +166,11 @@ class Halves(Scheme):
 
     @override
     def stream(
-        self, partition: Partition, k: int, generator: torch.Generator | None
+        self,
+        graphs: ExactBatch,
+        partition: Partition,
+        k: int,
+        generator: torch.Generator | None,
     ) -> ColoringStream:
         drawn = sample_colorings(partition.groups, k, partition.graph_of_node, generator)
         return InMemoryColorings(drawn, partition.graph_of_node, partition.num_graphs)
@@ -187,7 +207,7 @@ def test_groups_of_the_assembler_decide_about_hashed_colorings() -> None:
     chosen = torch.tensor([[0, 1]])
     largest = []
     for scheme in (Random(), Permutations()):
-        assembler = Assembler(graphs, groups_of(scheme, graphs))
+        assembler = Assembler(graphs, partition_of(scheme, graphs).local_groups)
         batch = assembler.batch(chosen, assembler.capacity_for(chosen))
         sampler = scheme.sampler(graphs, partition_of(scheme, graphs))
         drawn = sampler.sample(batch, 8, torch.tensor([0]), torch.tensor(0))

@@ -19,8 +19,9 @@ class Canonical(Scheme):
     """One coloring, which is the same for isomorphic graphs, whatever the order of their nodes.
 
     Outputs of a network are invariant without a maximum over colorings. Different graphs are
-    different colored graphs, so that a network can distinguish all graphs in one pass. Colorings are
-    not continuous in the attributes: equal attributes and nearly equal ones give different colors.
+    different colored graphs, so that a network can distinguish all graphs in one pass. Colorings
+    are not continuous in the attributes: equal attributes and nearly equal ones give different
+    colors.
     """
 
     name = "canonical"

@@ -20,7 +20,7 @@ from clipgnn.ops.refinement import refine_colors
 from clipgnn.shapes import Colorings
 
 POOL = 32
-"""Number of colorings of each graph that are computed before a training, which chooses from them."""
+"""Number of colorings of each graph that are computed before a training."""
 
 
 class Individualized(Scheme):

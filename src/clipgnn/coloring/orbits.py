@@ -80,10 +80,7 @@ class NumberedColorings:
                     f"{number} were not found within {TIME_LIMIT:g} s. Use "
                     'coloring="individualized".'
                 )
-            keep = torch.zeros(partition.num_graphs, dtype=torch.bool)
-            keep[number] = True
-            alone = partition.subset(keep.to(partition.groups.device))
-            numbers.append(_representatives(alone, totals[number], generators))
+            numbers.append(_representatives(partition, number, totals[number], generators))
         counts = torch.tensor([own.numel() for own in numbers], device=partition.groups.device)
         return cls(partition, torch.cat(numbers), counts)
 
@@ -112,8 +109,10 @@ class NumberedColorings:
         return colorings_by_number(self.partition.subset(graphs), numbers)
 
 
-def _representatives(partition: Partition, total: int, generators: list[list[int]]) -> Tensor:
-    """Numbers of one coloring of each class under the group of the generators.
+def _representatives(
+    partition: Partition, graph: int, total: int, generators: list[list[int]]
+) -> Tensor:
+    """Numbers of one coloring of a graph of each class under the group of the generators.
 
     The chain of stabilizers of a base b₁, b₂, … has an orbit for each of its nodes. A coloring is
     chosen if each bᵢ has the smallest color of its orbit. Nodes of an orbit have identical
@@ -123,9 +122,10 @@ def _representatives(partition: Partition, total: int, generators: list[list[int
     smaller, larger = _constraints(generators)
     if not smaller:
         return numbers
+    alone = partition.subset(torch.arange(partition.num_graphs, device=numbers.device) == graph)
     kept = []
     for chunk in numbers.split(_CHUNK):
-        colors = colorings_by_number(partition, chunk[:, None])
+        colors = colorings_by_number(alone, chunk[:, None])
         kept.append(chunk[(colors[:, smaller] < colors[:, larger]).all(1)])
     return torch.cat(kept)
 

@@ -35,7 +35,9 @@ class Random(Scheme):
 
     @override
     def sampler(self, graphs: PackedGraphs, partition: Partition) -> "HashedSampler":
-        return HashedSampler(partition)
+        if partition.first_colors is None:
+            return HashedSampler()
+        return HashedSampler(partition.first_colors[partition.groups])
 
 
 class Permutations(Random):
@@ -56,13 +58,12 @@ class HashedSampler(Sampler):
     repetition does not change a maximum.
 
     Args:
-        partition: the groups of the data set.
+        first_colors: smallest color of the group of each node of the data set; None if it is 0.
     """
 
-    def __init__(self, partition: Partition) -> None:
-        first = partition.first_colors
+    def __init__(self, first_colors: Tensor | None = None) -> None:
         # An additional entry is the padding node.
-        self.first_colors = None if first is None else pad(first[partition.groups], (0, 1))
+        self.first_colors = None if first_colors is None else pad(first_colors, (0, 1))
 
     @override
     def num_colorings(self, k: int) -> int:

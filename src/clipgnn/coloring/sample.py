@@ -86,9 +86,7 @@ def sample_from_partition(
 def _shuffle(partition: Partition, k: int, bits: RandomBits, *, draw: int) -> Tensor:
     """Draw k independent colorings: the ranks of random keys in each group."""
     random = bits.of_nodes(partition, k, draw)
-    return partition.colors_of_ranks(
-        ranks_in_groups(random, partition.groups, partition.starts)
-    )
+    return partition.colors_of_ranks(ranks_in_groups(random, partition.groups, partition.starts))
 
 
 def _draw_by_number(partition: Partition, k: int, bits: RandomBits) -> Tensor:

@@ -66,9 +66,7 @@ def structures(graphs: ExactBatch, colors: Tensor) -> Iterator[Structure]:
     ends = torch.stack([proper.source, proper.target], 1) - nodes[graph][:, None]
     edges = pointers_from_index(graph, graphs.num_graphs).tolist()
     own_nodes, simple = nodes.tolist(), plain.tolist()
-    as_arrays = [
-        value.cpu().numpy() for value in (node_colors, ends, symmetric, codes + start)
-    ]
+    as_arrays = [value.cpu().numpy() for value in (node_colors, ends, symmetric, codes + start)]
     for number in range(graphs.num_graphs):
         inside = slice(own_nodes[number], own_nodes[number + 1])
         own = slice(edges[number], edges[number + 1])
@@ -139,9 +137,7 @@ class _Pairs:
         return cls(pair // count, pair % count, forward, backward)
 
     def chosen(self, keep: Tensor) -> "_Pairs":
-        return _Pairs(
-            self.source[keep], self.target[keep], self.forward[keep], self.backward[keep]
-        )
+        return _Pairs(self.source[keep], self.target[keep], self.forward[keep], self.backward[keep])
 
 
 def _rows(graphs: ExactBatch) -> Tensor:

@@ -32,7 +32,12 @@ class LearningOptions:
     num_colors: Annotated[
         str, typer.Option(help="Colors, or auto for the largest group of identical nodes.")
     ] = "auto"
-    coloring: Annotated[str, typer.Option(help="Coloring scheme: random, or all.")] = "random"
+    coloring: Annotated[
+        str,
+        typer.Option(
+            help="Coloring scheme: random, refined, canonical, individualized, orbits or all."
+        ),
+    ] = "random"
     num_layers: Annotated[int, typer.Option(help="Local iterations.")] = 3
     hidden_channels: Annotated[int, typer.Option(help="Channels of the hidden layers.")] = 64
     dropout: Annotated[float, typer.Option(help="Dropout before the last map.")] = 0.0

@@ -35,7 +35,8 @@ class CLIPClassifier(ClassifierMixin, GraphPredictor):  # type: ignore[misc]
         num_layers: number of local iterations.
         hidden_channels: channels of the hidden layers.
         dropout: dropout probability before the last linear map.
-        coloring: coloring scheme, such as "all" for all colorings.
+        coloring: coloring scheme, such as "canonical" for one coloring of each graph that does not
+            depend on the order of its nodes.
         epochs: passes over the training graphs.
         batch_size: graphs in a step; "auto" for a sixteenth of the training graphs, but at least 8
             and at most 64.

@@ -1,0 +1,88 @@
+"""Orbits: the maximum of ∞-CLIP with |Aut| times fewer colorings."""
+
+import math
+from dataclasses import replace
+
+import networkx as nx
+import pytest
+import torch
+from tests.coloring.invariant_examples import atlas
+
+from clipgnn import CLIP, PackedGraphs
+from clipgnn.coloring import labeling
+from clipgnn.coloring.orbits import Orbits
+from clipgnn.coloring.precomputed import All
+from clipgnn.errors import TooManyColoringsError
+from clipgnn.training import ModelSpec, Recipe, Split, train
+
+
+def test_the_maximum_is_that_of_all_colorings() -> None:
+    """On all graphs of up to 6 nodes."""
+    graphs = atlas(6)
+    torch.manual_seed(0)
+    model = CLIP(1, 4, num_colors=6, hidden_channels=8, num_layers=2).double().eval()
+    arguments = (graphs.x, graphs.global_edge_index, graphs.graph_of_node)
+    with torch.no_grad():
+        everything = model.embed(*arguments, coloring="all")
+        assert torch.allclose(
+            model.embed(*arguments, coloring="orbits"), everything, rtol=0, atol=1e-12
+        )
+
+
+def test_one_coloring_of_each_class() -> None:
+    """As many as |C| / |Aut|, and no two of them give the same colored graph."""
+    graphs = atlas(5)
+    batch = graphs.to_batch()
+    partition = Orbits().partition(batch)
+    stream = Orbits().stream(batch, partition, 1, None)
+    for number, own in enumerate(stream.counts.tolist()):
+        graph = graphs[number].to_networkx()[0]
+        matcher = nx.isomorphism.GraphMatcher(nx.Graph(graph), nx.Graph(graph))
+        automorphisms = sum(1 for _ in matcher.isomorphisms_iter())
+        assert own == math.factorial(len(graph)) // automorphisms
+        keep = torch.arange(len(graphs)) == number
+        edges = graphs[number].edge_index
+        colored = {
+            tuple(sorted(map(tuple, colors[edges].t().tolist())))
+            for colors in stream.part(keep, 0, own)
+        }
+        assert len(colored) == own
+
+
+def test_attributes_restrict_automorphisms() -> None:
+    """The ends of a path exchange their colors only if their attributes are equal."""
+    counts = []
+    for last in (1.0, 2.0):
+        graph = nx.path_graph(3)
+        nx.set_node_attributes(graph, {0: 1.0, 1: 1.0, 2: last}, "size")
+        batch = PackedGraphs.from_networkx([graph]).to_batch()
+        stream = Orbits().stream(batch, Orbits().partition(batch), 1, None)
+        counts.append(stream.counts.tolist())
+    assert counts == [[3], [2]]
+
+
+def test_training_equals_that_with_all_colorings() -> None:
+    graphs = atlas(4)
+    graphs = replace(graphs, y=torch.arange(len(graphs)) % 2)
+    losses = []
+    for scheme in (All.name, Orbits.name):
+        spec = ModelSpec(
+            "clip", {"coloring": scheme, "hidden_channels": 4, "num_layers": 1, "norm": None}
+        )
+        split = [Split(range(len(graphs) - 2), [len(graphs) - 2, len(graphs) - 1])]
+        [trained] = train(graphs, spec, Recipe(epochs=3, batch_size=8), split, [0])
+        losses.append(torch.tensor(trained.history.train_loss))
+    assert torch.allclose(losses[0], losses[1], atol=1e-5)
+
+
+def test_graphs_that_are_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
+    large = PackedGraphs.from_networkx([nx.cycle_graph(12)]).to_batch()
+    with pytest.raises(TooManyColoringsError, match=r'479,001,600\. Use coloring="canonical"'):
+        Orbits().stream(large, Orbits().partition(large), 1, None)
+    graphs = PackedGraphs.from_networkx([nx.cycle_graph(8)])
+    with pytest.raises(TooManyColoringsError, match="has 2,520"):
+        Orbits().sampler(graphs, Orbits().partition(graphs.to_batch()))
+    monkeypatch.setattr(labeling, "_computed", lambda *_: [None])
+    small = PackedGraphs.from_networkx([nx.cycle_graph(5)]).to_batch()
+    with pytest.raises(TooManyColoringsError, match="not found within"):
+        Orbits().stream(small, Orbits().partition(small), 1, None)
