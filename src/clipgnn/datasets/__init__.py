@@ -1,4 +1,4 @@
-"""Data sets: the TU collection, synthetic property and counting tasks, folds and characteristics."""
+"""Data sets: the TU collection, property and counting tasks, folds and characteristics."""
 
 from clipgnn.datasets.counting import substructure_counts
 from clipgnn.datasets.folds import hold_out, stratified_folds

@@ -1,4 +1,4 @@
-"""Data sets by name: those of the paper, other generated ones, and the rest of the TU collection."""
+"""Data sets by name: those of the paper, other generated ones, the rest of the TU collection."""
 
 import os
 from importlib import import_module

@@ -15,7 +15,7 @@ from clipgnn.errors import InvalidParameterError
 Counts = NDArray[np.int64]
 
 
-class Walks:
+class Products:
     """Products of adjacency matrices that the formulas share, in integers.
 
     Args:
@@ -37,49 +37,49 @@ class Walks:
         self.at_node: Counts = (self.squared * self.adjacency).sum(2) // 2
 
 
-def triangles(walks: Walks) -> Counts:
+def triangles(products: Products) -> Counts:
     """Number of triangles."""
-    return walks.at_node.sum(1) // 3
+    return products.at_node.sum(1) // 3
 
 
-def four_cycles(walks: Walks) -> Counts:
+def four_cycles(products: Products) -> Counts:
     """Number of 4-cycles: pairs of paths of two edges between the same nodes, each found twice."""
-    return _pairs(walks.common).sum((1, 2)) // 4
+    return _pairs(products.common).sum((1, 2)) // 4
 
 
-def five_cycles(walks: Walks) -> Counts:
+def five_cycles(products: Products) -> Counts:
     """Number of 5-cycles: closed walks of five edges, less those around a triangle.
 
     A closed walk of five edges that is not a 5-cycle goes around a triangle and along one edge at
     it in both directions: 30 walks for each triangle, and 10 for each tailed triangle.
     """
-    cubed = walks.squared @ walks.adjacency
-    closed = (walks.squared * cubed).sum((1, 2))
-    return (closed - 30 * triangles(walks) - 10 * tailed_triangles(walks)) // 10
+    cubed = products.squared @ products.adjacency
+    closed = (products.squared * cubed).sum((1, 2))
+    return (closed - 30 * triangles(products) - 10 * tailed_triangles(products)) // 10
 
 
-def six_cycles(walks: Walks) -> Counts:
+def six_cycles(products: Products) -> Counts:
     """Number of 6-cycles: closed walks of six edges, less those whose edges are another subgraph.
 
     The factor of a subgraph is the number of closed walks of six edges that use all of its edges.
     """
-    cubed = walks.squared @ walks.adjacency
-    degree = walks.degree
+    cubed = products.squared @ products.adjacency
+    degree = products.degree
     edges = degree.sum(1) // 2
     two_edges = _pairs(degree).sum(1)
-    ends = (degree[:, :, None] - 1) * (degree[:, None, :] - 1) * walks.adjacency
-    three_edges = ends.sum((1, 2)) // 2 - 3 * triangles(walks)
-    at_node = _pairs(walks.common).sum(2)  # number of 4-cycles at each node
-    tailed = (at_node * (degree - 2)).sum(1) - 2 * chordal_cycles(walks)
-    bow_ties = _pairs(walks.at_node).sum(1) - 2 * chordal_cycles(walks)
+    ends = (degree[:, :, None] - 1) * (degree[:, None, :] - 1) * products.adjacency
+    three_edges = ends.sum((1, 2)) // 2 - 3 * triangles(products)
+    at_node = _pairs(products.common).sum(2)  # number of 4-cycles at each node
+    tailed = (at_node * (degree - 2)).sum(1) - 2 * chordal_cycles(products)
+    bow_ties = _pairs(products.at_node).sum(1) - 2 * chordal_cycles(products)
     others = (
         2 * edges
         + 12 * two_edges
         + 6 * three_edges
-        + 12 * stars(walks)
-        + 24 * triangles(walks)
-        + 48 * four_cycles(walks)
-        + 36 * chordal_cycles(walks)
+        + 12 * stars(products)
+        + 24 * triangles(products)
+        + 48 * four_cycles(products)
+        + 36 * chordal_cycles(products)
         + 12 * tailed
         + 24 * bow_ties
     )
@@ -87,24 +87,24 @@ def six_cycles(walks: Walks) -> Counts:
     return (closed - others) // 12
 
 
-def chordal_cycles(walks: Walks) -> Counts:
+def chordal_cycles(products: Products) -> Counts:
     """Number of 4-cycles with a chord: pairs of triangles with a common edge."""
-    return (_pairs(walks.common) * walks.adjacency).sum((1, 2)) // 2
+    return (_pairs(products.common) * products.adjacency).sum((1, 2)) // 2
 
 
-def tailed_triangles(walks: Walks) -> Counts:
+def tailed_triangles(products: Products) -> Counts:
     """Number of triangles with another edge at one of their nodes."""
-    tails: Counts = (walks.at_node * (walks.degree - 2)).sum(1)
+    tails: Counts = (products.at_node * (products.degree - 2)).sum(1)
     return tails
 
 
-def stars(walks: Walks) -> Counts:
+def stars(products: Products) -> Counts:
     """Number of stars: a node and three of its neighbors."""
-    degree = walks.degree
+    degree = products.degree
     return (degree * (degree - 1) * (degree - 2)).sum(1) // 6
 
 
-SUBSTRUCTURES: Mapping[str, Callable[[Walks], Counts]] = {
+SUBSTRUCTURES: Mapping[str, Callable[[Products], Counts]] = {
     "triangles": triangles,
     "4-cycles": four_cycles,
     "5-cycles": five_cycles,
@@ -136,8 +136,8 @@ def count_substructures(adjacency: NDArray[np.bool_] | NDArray[np.int64]) -> dic
         {'triangles': 4, '4-cycles': 3, '5-cycles': 0, '6-cycles': 0, 'chordal-cycles': 6,
          'tailed-triangles': 12, 'stars': 4}
     """
-    walks = Walks(adjacency)
-    return {name: count(walks) for name, count in SUBSTRUCTURES.items()}
+    products = Products(adjacency)
+    return {name: count(products) for name, count in SUBSTRUCTURES.items()}
 
 
 def _checked(adjacency: NDArray[np.bool_] | NDArray[np.int64]) -> Counts:
