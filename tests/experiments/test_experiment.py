@@ -10,8 +10,10 @@ from tests.experiments.fake_training import CONTENT, on_fake_data, small_experim
 from clipgnn.datasets import load_dataset, stratified_folds
 from clipgnn.errors import InvalidExperimentError, InvalidParameterError
 from clipgnn.experiments.content import parse_experiment
+from clipgnn.experiments.data import load
 from clipgnn.experiments.overrides import Overrides
 from clipgnn.experiments.reading import find_experiment, read_experiment
+from clipgnn.experiments.work import _splits
 from clipgnn.parameters import Recipe
 from clipgnn.report.published import PAPER_NUMBERS
 
@@ -162,6 +164,31 @@ def test_fair_asks_for_a_nested_split():
     assert small_experiment(split="nested").protocol == "gin"
     with pytest.raises(InvalidExperimentError, match=r"small.toml: split: must be \"nested\""):
         small_experiment(protocol="fair", split="cross-validation")
+
+
+def test_the_share_of_validation_graphs():
+    usual, chosen = (
+        small_experiment(protocol="fair", **given) for given in ({}, {"validation_share": 0.4})
+    )
+    assert (usual.validation_share, chosen.validation_share) == (0.1, 0.4)
+    assert "validation_share" not in usual.content()
+    assert parse_experiment(chosen.content(), "small", "").validation_share == 0.4
+    assert usual.trials()[0].identity != chosen.trials()[0].identity
+    assert "validation_share" not in usual.trials()[0].content
+    assert chosen.test_to_train == pytest.approx(1 / ((chosen.folds - 1) * 0.6))
+    with pytest.raises(InvalidExperimentError, match='must be absent unless split is "nested"'):
+        small_experiment(validation_share=0.4)
+    with pytest.raises(InvalidExperimentError, match="validation_share: must be"):
+        small_experiment(protocol="fair", validation_share=1.0)
+
+
+def test_the_splits_of_the_counting_tasks():
+    trials = read_experiment(find_experiment("substructures")).trials()
+    splits = _splits(trials[:2], load(trials[0]))
+    for split in splits:
+        parts = (split.train, split.validation, split.test)
+        assert [len(part) for part in parts] == [1500, 1000, 2500]
+    assert set(splits[0].test.tolist()).isdisjoint(splits[1].test.tolist())
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
-"""Data sets: the TU collection, synthetic property tasks, folds and characteristics."""
+"""Data sets: the TU collection, property and counting tasks, folds and characteristics."""
 
+from clipgnn.datasets.counting import substructure_counts
 from clipgnn.datasets.folds import hold_out, stratified_folds
 from clipgnn.datasets.properties import (
     bipartiteness,
@@ -20,5 +21,6 @@ __all__ = [
     "load_tu",
     "matched_triangle_freeness",
     "stratified_folds",
+    "substructure_counts",
     "triangle_freeness",
 ]

@@ -41,7 +41,7 @@ SPLITS = ("cross-validation", "nested")
 """Folds of training and test graphs, without or with validation graphs among the former."""
 
 VALIDATION_SHARE = 0.1
-"""Share of the training graphs that a nested split holds out for validation."""
+"""Share of the training graphs that a nested split holds out for validation, by default."""
 
 PUBLISHED = ("table1", "table2", "table4")
 """Tables of the paper whose numbers a report can show for comparison."""

@@ -28,7 +28,7 @@ from clipgnn.parameters import (
     is_import_path,
     model_named,
 )
-from clipgnn.parameters.datasets import BENCHMARKS, DATASETS, PROPERTY_TASKS
+from clipgnn.parameters.datasets import BENCHMARKS, KNOWN, PROPERTY_TASKS
 
 MAX_TRIALS = 1_000_000
 """Largest number of trials of an experiment."""
@@ -53,6 +53,7 @@ _KEYS = (
     "seeds",
     "protocol",
     "split",
+    "validation_share",
     "groups",
     "fresh",
     "published",
@@ -97,6 +98,7 @@ class _Reader:
         split = self.word("split", content.get("split", usual), SPLITS)
         if protocol == "fair" and split != "nested":
             raise self.error("split", 'must be "nested", or absent, for the protocol "fair"')
+        share = self.share("validation_share", content.get("validation_share"), split)
         folds = self.integer(
             "folds", content.get("folds", Experiment.folds), Rule(int, 2, MAX_FOLDS)
         )
@@ -113,7 +115,7 @@ class _Reader:
         if fresh and (read := [name for name in datasets if name not in PROPERTY_TASKS]):
             raise self.error(
                 "fresh",
-                f"must be false, or absent, for data sets that are not generated. Got {read[0]}",
+                f"must be false, or absent, for data sets other than property tasks. Got {read[0]}",
             )
         published = content.get("published")
         if published is not None:
@@ -131,6 +133,7 @@ class _Reader:
             seeds=tuple(int(seed) for seed in seeds),
             protocol=protocol,
             split=split,
+            validation_share=share,
             groups=groups,
             fresh=fresh,
             published=published,
@@ -277,6 +280,13 @@ class _Reader:
             given = rule.normal(given)
         return given
 
+    def share(self, key: str, given: Any, split: str) -> float:
+        if given is None:
+            return Experiment.validation_share
+        if split != "nested":
+            raise self.error(key, 'must be absent unless split is "nested"')
+        return float(self.value(key, given, Rule(float, above=0, below=1)))
+
     def integer(self, key: str, given: Any, rule: Rule) -> int:
         return int(self.value(key, given, rule))
 
@@ -309,7 +319,7 @@ class _Reader:
                 f"Got {shown(given)}",
             )
         try:
-            self.word(key, name, BENCHMARKS if options else DATASETS)
+            self.word(key, name, BENCHMARKS if options else KNOWN)
             return str(given)
         except InvalidExperimentError as error:
             raise InvalidExperimentError(

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from clipgnn.errors import DatasetFileError, DatasetNotFoundError
 from clipgnn.experiments.catalog import FRESH, OPTION, TU_PREFIX, fresh_name, is_own_dataset
 from clipgnn.experiments.trial import Trial
-from clipgnn.parameters.datasets import PROPERTY_TASKS
+from clipgnn.parameters.datasets import GENERATED
 
 FRESH_SEED = 1
 """Seed of the fresh graphs of generated data sets."""
@@ -169,7 +169,7 @@ def _is_missing(dataset: str, root: str | None) -> bool:
     from clipgnn.datasets.tu import find_tu
 
     name = dataset.split(OPTION)[0]
-    if name in PROPERTY_TASKS or is_own_dataset(name):
+    if name in GENERATED or is_own_dataset(name):
         return False
     return find_tu(name.removeprefix(TU_PREFIX), root) is None
 

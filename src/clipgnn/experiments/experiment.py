@@ -77,6 +77,7 @@ class Experiment:
         seeds: seeds of weights, batches and colorings; scores are averaged over them.
         protocol: name of the protocol that computes the table's numbers from the curves.
         split: "cross-validation", or "nested" with validation graphs.
+        validation_share: share of the training graphs that a nested split holds out.
         groups: which graphs are kept in one fold, one of `GROUPS`.
         fresh: whether generated graphs of another seed are a second test set.
         published: the table of the paper whose numbers are shown for comparison.
@@ -96,6 +97,7 @@ class Experiment:
     seeds: tuple[int, ...] = (0,)
     protocol: str = "gin"
     split: str = "cross-validation"
+    validation_share: float = VALIDATION_SHARE
     groups: str = "none"
     fresh: bool = False
     published: str | None = None
@@ -154,7 +156,7 @@ class Experiment:
     @property
     def test_to_train(self) -> float:
         """Number of test graphs of a fold, divided by that of its training graphs."""
-        held_out = VALIDATION_SHARE if self.split == "nested" else 0.0
+        held_out = self.validation_share if self.split == "nested" else 0.0
         return 1 / ((self.folds - 1) * (1 - held_out))
 
     def axes(self, row: ModelRow, dataset: str) -> Axes:
@@ -188,6 +190,7 @@ class Experiment:
                 fold=fold,
                 seed=seed,
                 groups=self.groups,
+                validation_share=self.validation_share,
                 fresh=self.data.get(fresh_name(cell.dataset), "") if self.fresh else "",
                 keep_model=row.keep_models,
                 keep_predictions=row.keep_predictions,
@@ -242,6 +245,8 @@ class Experiment:
                 for row in self.rows
             ],
         }
+        if self.validation_share != VALIDATION_SHARE:
+            content["validation_share"] = self.validation_share
         return content if self.published is None else {**content, "published": self.published}
 
     def _configurations(self, row: ModelRow, dataset: str) -> Iterator[Configuration]:

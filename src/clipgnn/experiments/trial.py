@@ -11,7 +11,7 @@ from functools import cached_property
 from hashlib import sha256
 
 from clipgnn.curves import Curves
-from clipgnn.experiments.catalog import fresh_name
+from clipgnn.experiments.catalog import VALIDATION_SHARE, fresh_name
 from clipgnn.experiments.predictions import Predictions
 from clipgnn.parameters import Recipe, Value
 
@@ -34,6 +34,7 @@ class Trial:
         fold: number of the test fold, from 0.
         seed: seed of weights, batches and colorings; all seeds have the same folds.
         groups: which graphs are kept in one fold, one of `GROUPS`.
+        validation_share: share of the training graphs that a nested split holds out.
         fresh: fingerprint of the fresh graphs that are a second test set; empty without them.
         model_source: hash of the source of a user's network; empty for models of clipgnn.
         keep_model: whether to keep the trained model; not part of the identity.
@@ -51,6 +52,7 @@ class Trial:
     fold: int
     seed: int
     groups: str = "none"
+    validation_share: float = VALIDATION_SHARE
     fresh: str = ""
     model_source: str = ""
     keep_model: bool = field(default=False, compare=False)

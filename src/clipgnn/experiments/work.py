@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clipgnn.errors import InvalidParameterError
-from clipgnn.experiments.catalog import VALIDATION_SHARE, is_own_dataset
+from clipgnn.experiments.catalog import is_own_dataset
 from clipgnn.experiments.data import Loaded, load
 from clipgnn.experiments.machine import installed_versions, this_machine
 from clipgnn.experiments.own_models import check_source
@@ -205,6 +205,6 @@ def _splits(trials: Sequence[Trial], loaded: Loaded) -> list[Any]:
         validation: Any = ()
         if trial.split == "nested":
             seed = seed_from("validation", trial.dataset, trial.num_folds, trial.fold, bits=31)
-            train, validation = hold_out(train, y, VALIDATION_SHARE, seed, loaded.groups)
+            train, validation = hold_out(train, y, trial.validation_share, seed, loaded.groups)
         splits.append(Split(train=train, test=test, validation=validation, fresh=fresh))
     return splits

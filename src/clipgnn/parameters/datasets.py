@@ -15,11 +15,30 @@ the last one."""
 PAIRED_TASKS = tuple(name for name in PROPERTY_TASKS if name != "csl")
 """Tasks that consist of pairs: a graph with the property, and its copy without it."""
 
+COUNTING_TASKS: Mapping[str, str | None] = {
+    "count-triangles": "triangles",
+    "count-4-cycles": "4-cycles",
+    "count-5-cycles": "5-cycles",
+    "count-6-cycles": "6-cycles",
+    "count-chordal-cycles": "chordal-cycles",
+    "count-tailed-triangles": "tailed-triangles",
+    "count-stars": "stars",
+    "substructure-counts": None,
+}
+"""Regression of numbers of subgraphs, with the subgraph that is counted; the last task has all
+counts as targets."""
+
 BENCHMARKS = ("MUTAG", "PTC_MR", "PROTEINS", "IMDB-BINARY", "IMDB-MULTI")
 """The real data sets of the paper, which calls them MUTAG, PTC, PROTEINS, IMDBb and IMDBm."""
 
 DATASETS = (*PROPERTY_TASKS, *BENCHMARKS)
 """All data sets of the paper, and one that it does not have: matched triangle-freeness."""
+
+GENERATED = (*PROPERTY_TASKS, *COUNTING_TASKS)
+"""Data sets that are generated from a seed."""
+
+KNOWN = (*DATASETS, *COUNTING_TASKS)
+"""Names of all data sets that need no files of the user."""
 
 TU_FORMAT = "tu"
 """Name of the format of data sets of the TU collection, and of property tasks."""
