@@ -1,0 +1,198 @@
+"""Whether networks distinguish the graphs of a pair: the paired comparison of BREC.
+
+A network is trained for each pair, to embed relabeled copies of the two graphs in different
+directions. Hotelling's T² of the differences between their embeddings is then compared with a limit,
+and so is that between copies of one graph, which a reliable network does not distinguish.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from numpy.typing import NDArray
+from torch import Tensor
+from torch.nn.functional import cosine_embedding_loss
+
+from clipgnn.errors import InvalidParameterError
+from clipgnn.graphs.assembly import Assembler
+from clipgnn.graphs.packed import PackedGraphs
+from clipgnn.graphs.relabeling import relabeled
+from clipgnn.graphs.seeds import as_signed
+from clipgnn.nn.network import Network
+from clipgnn.training.models import ModelSpec, network_named
+
+LIMIT = 72.34
+"""Two graphs are distinguished if T² is larger: 1e-6 in the F distribution, by BREC."""
+
+COPIES = 32
+"""Number of relabeled copies of each graph."""
+
+EMBEDDING = 16
+"""Number of channels of an embedding."""
+
+BATCH = 16
+"""Number of graphs of a batch, half of them copies of each graph of the pair."""
+
+EPOCHS = 20
+LEARNING_RATE = 1e-4
+WEIGHT_DECAY = 1e-4
+
+_RIDGE = 1e-7
+"""Added to the diagonal of the covariance, which is singular for identical embeddings."""
+
+
+@dataclass(frozen=True)
+class PairComparison:
+    """The comparison of a pair.
+
+    Attributes:
+        train_loss: mean loss of each epoch, from -1 or 0 (opposite directions) to 1 (the same).
+        between: T² between copies of the two graphs, after each epoch that is evaluated.
+        within: T² between copies of the first graph, likewise.
+    """
+
+    train_loss: NDArray[np.float64]
+    between: float
+    within: float
+
+    @property
+    def separated(self) -> bool:
+        """Whether the two graphs are distinguished."""
+        return self.between > LIMIT
+
+    @property
+    def reliable(self) -> bool:
+        """Whether copies of one graph are not distinguished."""
+        return self.within < LIMIT
+
+
+def compare_pairs(
+    graphs: PackedGraphs,
+    spec: ModelSpec,
+    seeds: Sequence[int],
+    device: str | torch.device = "cpu",
+    *,
+    epochs: int = EPOCHS,
+) -> list[PairComparison]:
+    """Train a network for each pair of graphs, and compare the pairs.
+
+    Args:
+        graphs: graphs 2i and 2i + 1 are pair i.
+        spec: the network.
+        seeds: seed of weights, copies and colorings of each pair.
+        device: device of the training. On a GPU, all pairs are trained together.
+        epochs: number of epochs.
+
+    Raises:
+        InvalidParameterError: if there is no such model, or the graphs are not pairs.
+    """
+    if len(graphs) != 2 * len(seeds):
+        raise InvalidParameterError(
+            f"graphs must be pairs, two for each of the {len(seeds)} seeds. Got {len(graphs)}."
+        )
+    device = torch.device(device)
+    at_once = len(seeds) if device.type == "cuda" else 1
+    found: list[PairComparison] = []
+    for start in range(0, len(seeds), at_once):
+        stop = min(start + at_once, len(seeds))
+        part = graphs.subset(torch.arange(2 * start, 2 * stop))
+        found += _Comparison(part, spec, seeds[start:stop], device).run(epochs)
+    return found
+
+
+class _Comparison:
+    """Members that are trained together, one for each pair."""
+
+    def __init__(
+        self, graphs: PackedGraphs, spec: ModelSpec, seeds: Sequence[int], device: torch.device
+    ) -> None:
+        members = len(seeds)
+        generator = torch.Generator().manual_seed(seeds[0])
+        # For each pair: copies of both graphs in turn, then twice as many copies of the first one.
+        pair = torch.tensor([0, 1] * COPIES + [0] * 2 * COPIES)
+        chosen = (2 * torch.arange(members)[:, None] + pair).flatten()
+        copies = relabeled(graphs.subset(chosen), generator).to(device)
+        self.network = _members(spec, copies, seeds).to(device)
+        partition = self.network.scheme.partition(copies.to_batch())
+        self.network.check_num_colors(self.network.scheme.num_colors(copies, partition))
+        self.sampler = self.network.scheme.sampler(copies, partition)
+        self.assembler = Assembler(copies, partition.local_groups, self.network.prepare(copies))
+        self.chosen = torch.arange(len(copies), device=device).view(members, -1)
+        self.seeds = torch.tensor([as_signed(seed) for seed in seeds], device=device)
+        self.counter = torch.zeros((), dtype=torch.int64, device=device)
+
+    def run(self, epochs: int) -> list[PairComparison]:
+        losses = self._train(epochs)
+        self.network.eval()
+        with torch.no_grad():
+            parts = self.chosen.split(BATCH, 1)
+            embeddings = torch.cat([self._embeddings(own) for own in parts], 1).double()
+        between, within = (
+            hotelling(own[:, ::2] - own[:, 1::2]).tolist()
+            for own in embeddings.split(2 * COPIES, 1)
+        )
+        return [
+            PairComparison(loss, first, second)
+            for loss, first, second in zip(losses, between, within, strict=True)
+        ]
+
+    def _train(self, epochs: int) -> NDArray[np.float64]:
+        """Train all members; return the loss `[members, epochs]`."""
+        optimizer = torch.optim.Adam(
+            self.network.parameters(), lr=LEARNING_RATE, weight_decay=WEIGHT_DECAY
+        )
+        self.network.train()
+        parts = self.chosen[:, : 2 * COPIES].split(BATCH, 1)
+        curve = []
+        for _ in range(epochs):
+            total = torch.zeros(self.seeds.numel(), device=self.seeds.device)
+            for own in parts:
+                loss = _opposite(self._embeddings(own))
+                optimizer.zero_grad()
+                loss.sum().backward()
+                optimizer.step()
+                total += loss.detach()
+            curve.append(total / len(parts))
+        return torch.stack(curve, 1).double().cpu().numpy()
+
+    def _embeddings(self, chosen: Tensor) -> Float[Tensor, "members graphs channels"]:
+        padded = chosen.shape[0] > 1
+        batch = self.assembler.batch(chosen, self.assembler.capacity_for(chosen), padded=padded)
+        self.counter += 1
+        k = self.network.num_colorings_for(training=self.network.training)
+        colorings = self.sampler.sample(batch, k, self.seeds, self.counter) if k else None
+        outputs: Tensor = self.network.forward_batch(batch, colorings)
+        return outputs
+
+
+def hotelling(
+    differences: Float[Tensor, "members copies channels"],
+) -> Float[Tensor, "members"]:
+    """Hotelling's T² of paired differences, without the factor of their number."""
+    mean = differences.mean(1)
+    centered = differences - mean[:, None]
+    covariance = centered.transpose(1, 2) @ centered / (differences.shape[1] - 1)
+    ridge = _RIDGE * torch.eye(mean.shape[1], dtype=mean.dtype, device=mean.device)
+    return (mean * torch.linalg.solve(covariance + ridge, mean)).sum(1)
+
+
+def _opposite(embeddings: Tensor) -> Tensor:
+    """Loss of each member, which is smallest if the graphs of a pair are not in one direction."""
+    first, second = embeddings[:, ::2], embeddings[:, 1::2]
+    members, pairs, channels = first.shape
+    target = -torch.ones(members * pairs, device=first.device)
+    loss = cosine_embedding_loss(
+        first.reshape(-1, channels), second.reshape(-1, channels), target, reduction="none"
+    )
+    return loss.view(members, pairs).mean(1)
+
+
+def _members(spec: ModelSpec, graphs: PackedGraphs, seeds: Sequence[int]) -> Network:
+    with torch.random.fork_rng([]):  # the constructor draws weights that are replaced
+        network = network_named(spec.name).from_graphs(
+            graphs, out_channels=EMBEDDING, num_members=len(seeds), **spec.parameters
+        )
+    network.reset_parameters([torch.Generator().manual_seed(seed) for seed in seeds])
+    return network
