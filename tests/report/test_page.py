@@ -20,6 +20,7 @@ from clipgnn.report.figures import PALETTE
 from clipgnn.report.page import render_html
 from clipgnn.report.predicted import summarize
 from clipgnn.report.series import CurveLine, CurvePanel, ScorePanel, TimePanel, TimePoint
+from clipgnn.report.table import Table
 
 VOID = {"meta"}
 
@@ -59,13 +60,13 @@ class Page(HTMLParser):
         return " ".join(self.texts)
 
 
-def whole(name: str = "csl", row: str = "16-CLIP") -> Report:
+def whole(name: str = "csl", row: str = "16-CLIP", table: Table = WHOLE) -> Report:
     """A report with every kind of figure."""
     line = CurveLine(row, [some_curves(fold) for fold in range(3)], epoch=10)
     generator = np.random.default_rng(0)
     probabilities = generator.dirichlet(np.ones(2), 40)
     return Report(
-        TABLE if row in NASTY else WHOLE,
+        table,
         (CurvePanel(name, "accuracy", (line, line)),),
         (ScorePanel(name, {0: [50.0, 51.0], 4: [60.0, 70.0]}, {4: 66.0}),),
         (TimePanel(name, "accuracy", (TimePoint(row, 3.0, (50.0, 52.0), ("cpu",), 0),)),),
@@ -138,15 +139,19 @@ def elements_of_a_plain_page():
     return {own for own, _ in Page(render_html(whole())).elements}
 
 
-@pytest.mark.parametrize("name", NASTY)
-def test_names_stay_text(name):
-    report = whole(name, name)
-    page = Page(render_html(report))
+@pytest.mark.parametrize("number", range(4))
+def test_names_stay_text(number):
+    """Several nasty names are one here, because it takes long to draw the figures of a page."""
+    names = NASTY[number::4]
+    joined = " ".join(names)
+    page = Page(render_html(whole(joined, joined, TABLE)))
     assert {own for own, _ in page.elements} == elements_of_a_plain_page()
-    wanted = " ".join(one_line(name).split())
-    assert wanted in " ".join(page.text.split())
+    text = " ".join(page.text.split())
     labels = [str(own["aria-label"]) for own in page.all("svg")]
-    assert all(one_line(name) in label for label in labels)
+    for name in names:
+        wanted = one_line(name)
+        assert " ".join(wanted.split()) in text
+        assert all(wanted in label for label in labels)
 
 
 def test_names_of_files_are_unique_and_harmless():
