@@ -74,8 +74,14 @@ def whole(name: str = "csl", row: str = "16-CLIP", table: Table = WHOLE) -> Repo
     )
 
 
+@cache
+def plain_page() -> str:
+    """The page of a report whose names are harmless."""
+    return render_html(whole())
+
+
 def test_every_figure_has_a_description_and_numbers():
-    page = Page(render_html(whole()))
+    page = Page(plain_page())
     figures = page.all("figure")
     assert [own["id"] for own in figures] == [
         "curves-csl",
@@ -96,7 +102,7 @@ def test_every_figure_has_a_description_and_numbers():
 
 
 def test_identifiers_are_unique_and_exist():
-    text = render_html(whole())
+    text = plain_page()
     page = Page(text)
     names = Counter(own["id"] for _, own in page.elements if "id" in own)
     assert [name for name, count in names.items() if count > 1] == []
@@ -105,7 +111,7 @@ def test_identifiers_are_unique_and_exist():
 
 
 def test_nothing_is_loaded_or_executed():
-    text = render_html(whole())
+    text = plain_page()
     page = Page(text)
     kinds = {name for name, _ in page.elements}
     assert not kinds & {"script", "link", "img", "image", "iframe", "object", "embed", "base"}
@@ -119,7 +125,7 @@ def test_nothing_is_loaded_or_executed():
 
 
 def test_colors_depend_on_the_mode():
-    text = render_html(whole())
+    text = plain_page()
     styles = " ".join(re.findall(r'style="([^"]*)"', text)).lower()
     assert not any(color.lower() in styles for color in PALETTE)
     assert "#000000" not in styles
@@ -133,19 +139,13 @@ def test_a_page_without_figures():
     assert "keep_predictions = true" in page.text
 
 
-@cache
-def elements_of_a_plain_page():
-    """Names of the elements of a page whose names are harmless."""
-    return {own for own, _ in Page(render_html(whole())).elements}
-
-
 @pytest.mark.parametrize("number", range(4))
 def test_names_stay_text(number):
     """Several nasty names are one here, because it takes long to draw the figures of a page."""
     names = NASTY[number::4]
     joined = " ".join(names)
     page = Page(render_html(whole(joined, joined, TABLE)))
-    assert {own for own, _ in page.elements} == elements_of_a_plain_page()
+    assert {own for own, _ in page.elements} == {own for own, _ in Page(plain_page()).elements}
     text = " ".join(page.text.split())
     labels = [str(own["aria-label"]) for own in page.all("svg")]
     for name in names:
