@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import shutil
 import sys
 from collections.abc import Callable
 from dataclasses import fields
@@ -68,10 +69,10 @@ def rings(tmp_path: Path) -> Path:
     return path
 
 
-@pytest.fixture
-def model(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A model of rings and chains."""
-    path = tmp_path / "rings.safetensors"
+    path = tmp_path_factory.mktemp("trained") / "rings.safetensors"
     fitted = CLIPClassifier(
         epochs=30,
         num_layers=1,
@@ -84,6 +85,12 @@ def model(tmp_path: Path) -> Path:
     fitted.target_names_ = ["kind"]
     fitted.save(path)
     return path
+
+
+@pytest.fixture
+def model(tmp_path: Path, trained: Path) -> Path:
+    """A copy of the model, which a test may change."""
+    return Path(shutil.copy(trained, tmp_path))
 
 
 def test_from_training_to_predictions(call: Command, rings: Path) -> None:
