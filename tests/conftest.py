@@ -87,15 +87,26 @@ def double() -> Iterator[None]:
     torch.set_default_dtype(torch.float32)
 
 
-WHOLE_PROGRAMS = {"bench", "commands", "estimators", "experiments", "faults", "report"}
-"""Folders of tests that train whole models. Shapes are checked in the tests of the layers and of
-the engine; here the checks would take a quarter of the time."""
+WHOLE_PROGRAMS = {
+    "bench",
+    "commands",
+    "estimators",
+    "experiments",
+    "faults",
+    "report",
+    "theory",
+} | {
+    *("test_attributes.py", "test_splits.py", "test_trained.py"),
+    *("test_docs.py", "test_examples.py"),
+}
+"""Folders and files of tests that train whole models. Shapes are checked in the tests of the layers
+and of the engine; here the checks would take a quarter of the time."""
 
 
 @pytest.fixture(autouse=True)
 def _fast_programs(request: pytest.FixtureRequest) -> None:
     path = request.node.path
-    if path.parent.name in WHOLE_PROGRAMS or path.name in ("test_docs.py", "test_examples.py"):
+    if {path.parent.name, path.name} & WHOLE_PROGRAMS:
         request.getfixturevalue("without_shape_checks")
 
 

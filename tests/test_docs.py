@@ -99,6 +99,17 @@ PAGES_WITH_COMMANDS = {"docs/tutorial.md"}
 
 
 @pytest.mark.parametrize(
+    "epochs",
+    [pytest.param(None, marks=pytest.mark.slow, id="as written"), pytest.param(2, id="2 epochs")],
+)
+def test_commands_of_the_tutorial_run(
+    epochs: int | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With fewer epochs than the page has, unless slow tests run."""
+    run_page("docs/tutorial.md", tmp_path, monkeypatch, epochs)
+
+
+@pytest.mark.parametrize(
     "page",
     [
         "README.md",
@@ -112,12 +123,17 @@ PAGES_WITH_COMMANDS = {"docs/tutorial.md"}
         "docs/networks.md",
         "docs/pyg.md",
         "docs/training.md",
-        "docs/tutorial.md",
         "docs/uncertainty.md",
     ],
 )
 def test_code_runs(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Blocks run in the order of the page, and experiments before the code that reads them."""
+    run_page(page, tmp_path, monkeypatch)
+
+
+def run_page(
+    page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, epochs: int | None = None
+) -> None:
+    """Run blocks in the order of the page, and experiments before the code that reads them."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("CLIPGNN_DATA", str(tmp_path / "data"))
     write_tu(tmp_path / "data" / "MUTAG" / "raw", some_graphs(30))
@@ -132,6 +148,8 @@ def test_code_runs(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
             run_command(command)
         elif language == "bash":
             if page in PAGES_WITH_COMMANDS:
+                if epochs is not None:
+                    code = re.sub(r"--epochs \d+", f"--epochs {epochs}", code)
                 for line in re.findall(r"^clipgnn (.*)$", code, re.M):
                     run_command(shlex.split(line, comments=True))
         else:

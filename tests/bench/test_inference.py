@@ -6,6 +6,7 @@ from clipgnn.bench import inference
 from clipgnn.bench.measurement import Plan
 
 
+@pytest.mark.usefixtures("few_graphs")
 def test_rates_and_shares(plan: Plan) -> None:
     [row] = inference.measure(plan)
     assert row.setting.num_colorings == 16

@@ -8,6 +8,7 @@ from clipgnn.bench.setting import Setting
 from clipgnn.bench.training import Training
 
 
+@pytest.mark.usefixtures("few_graphs")
 def test_rates_of_every_round(plan: Plan) -> None:
     [row] = training.measure(plan)
     assert row.setting.dataset == "csl"

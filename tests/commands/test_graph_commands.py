@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import shutil
 import sys
 from collections.abc import Callable
 from dataclasses import fields
@@ -18,9 +19,11 @@ from clipgnn.commands.learning import LearningOptions
 
 GRAPHS, CLASSES = rings_and_chains(24)
 FAST = (
-    *("--epochs", "30", "--num-layers", "1", "--hidden-channels", "8", "--num-colorings", "2"),
+    *("--epochs", "10", "--num-layers", "1", "--hidden-channels", "8", "--num-colorings", "2"),
     *("--batch-size", "8", "--learning-rate", "0.02", "--device", "cpu"),
 )
+LEARNED = (*FAST, "--epochs", "30")
+"""Enough epochs for predictions that are right."""
 
 Command = Callable[..., tuple[int, str, str]]
 
@@ -68,10 +71,10 @@ def rings(tmp_path: Path) -> Path:
     return path
 
 
-@pytest.fixture
-def model(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A model of rings and chains."""
-    path = tmp_path / "rings.safetensors"
+    path = tmp_path_factory.mktemp("trained") / "rings.safetensors"
     fitted = CLIPClassifier(
         epochs=30,
         num_layers=1,
@@ -86,8 +89,14 @@ def model(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.fixture
+def model(tmp_path: Path, trained: Path) -> Path:
+    """A copy of the model, which a test may change."""
+    return Path(shutil.copy(trained, tmp_path))
+
+
 def test_from_training_to_predictions(call: Command, rings: Path) -> None:
-    status, out, messages = call("train", str(rings), "-o", "m.safetensors", *FAST)
+    status, out, messages = call("train", str(rings), "-o", "m.safetensors", *LEARNED)
     assert (status, out) == (0, "")
     assert "Trained on 24 graphs (classification of kind, 2 colorings of each graph)" in messages
     assert "epoch 30 of 30" in messages
@@ -319,7 +328,7 @@ def test_a_folder_of_files_with_labels(call: Command, tmp_path: Path) -> None:
         nx.write_graphml(graph, folder / f"{number:02}.graphml")
     rows = [f"{number:02}.graphml,{own}" for number, own in enumerate(CLASSES) if number != 4]
     (tmp_path / "labels.csv").write_text("file,kind\n" + "\n".join(reversed(rows)))
-    status, _, messages = call("train", "graphs", "--labels", "labels.csv", *FAST)
+    status, _, messages = call("train", "graphs", "--labels", "labels.csv", *LEARNED)
     assert status == 1
     assert "graphs, 04.graphml: There must be a value of 'kind'. Got none." in messages
     status, out, _ = call("predict", "model.safetensors", "graphs")

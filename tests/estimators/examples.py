@@ -21,7 +21,7 @@ def rings_and_chains(number: int = 24) -> tuple[list["Graph"], list[str]]:
 
 
 FAST: dict[str, Any] = {
-    "epochs": 40,
+    "epochs": 28,
     "num_colorings": 2,
     "num_layers": 1,
     "hidden_channels": 8,

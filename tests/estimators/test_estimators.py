@@ -122,7 +122,7 @@ def test_clones_and_pickles_in_memory() -> None:
     model = CLIPClassifier(**FAST, class_weight={"ring": 2.0})
     copy = clone(model)
     assert copy.get_params() == model.get_params()
-    assert "epochs=40" in repr(model)
+    assert "epochs=28" in repr(model)
     model.fit(GRAPHS, CLASSES)
     with pytest.raises(NotFittedError):
         copy.predict(GRAPHS)

@@ -12,7 +12,7 @@ from clipgnn import CLIPClassifier, CLIPEmbedding, CLIPRegressor, PackedGraphs
 from clipgnn.estimators.base import GraphEstimator
 
 FAST: dict[str, Any] = {
-    "epochs": 8,
+    "epochs": 5,
     "num_colorings": 0,
     "num_layers": 1,
     "hidden_channels": 16,

@@ -101,7 +101,7 @@ def test_a_ray_of_its_own_is_on_loopback_and_replaces_a_stopped_process(tmp_path
         env={**ENVIRONMENT, "RAY_ADDRESS": "192.0.2.1:6379"},  # no cluster was asked for
         capture_output=True,
         text=True,
-        timeout=100,
+        timeout=300,  # half a minute on an idle machine
         check=False,
     )
     assert done.returncode == 0, done.stderr
