@@ -79,6 +79,7 @@ def test_processes_give_the_same_colors(monkeypatch: pytest.MonkeyPatch) -> None
     expected = canonical_colors(batch)
     labeling._caches.clear()
     monkeypatch.setattr(labeling, "PARALLEL_FROM", 1)
+    monkeypatch.setattr(labeling, "UNLIMITED_VERTICES", 0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # loky, about resources of other processes
         assert torch.equal(canonical_colors(batch), expected)

@@ -24,6 +24,10 @@ from clipgnn.ops.pointers import pointers_from_index
 TIME_LIMIT = 10.0
 """Seconds for the canonical labeling of one graph."""
 
+UNLIMITED_VERTICES = 1000
+"""Number of vertices up to which graphs are labeled without a time limit in threads other than the
+main thread, which cannot interrupt a labeling. They take less than a second in practice."""
+
 PARALLEL_FROM = 20_000
 """Number of graphs from which they are labeled in several processes, whose start takes seconds."""
 
@@ -119,14 +123,17 @@ def _computed(
 def _apply(
     compute: Callable[[Structure, float], _Result | None], given: list[Structure]
 ) -> list[_Result | None]:
-    if len(given) < PARALLEL_FROM and limits_time():
+    largest = max((own.colors.size for own in given), default=0)
+    if len(given) < PARALLEL_FROM and (limits_time() or largest <= UNLIMITED_VERTICES):
         return [compute(own, TIME_LIMIT) for own in given]
     from joblib import Parallel, delayed
+    from joblib.externals.loky import get_reusable_executor
 
     # At least two processes: in this process a time limit needs its main thread.
     processes = max(2, min(16, os.cpu_count() or 2))
-    run = Parallel(n_jobs=processes, backend="loky", batch_size="auto")
+    run = Parallel(n_jobs=processes, backend="loky", max_nbytes=None)
     results: list[_Result | None] = run(delayed(compute)(own, TIME_LIMIT) for own in given)
+    get_reusable_executor().shutdown()
     return results
 
 

@@ -21,8 +21,8 @@ FAMILIES = {
     "4vtx": "a9e593c485f3fa08d3db967d7c545a4f5cf7f417f016c9a77a5c1cc646786cea",
     "dr": "11b861e1439ddee4c58fa04b523e874c25fdbb4ba867f3ac9104711cb3739d89",
 }
-"""Families of pairs, with the SHA-256 of their files: basic graphs, regular graphs, strongly regular
-graphs, extensions, graphs by Cai, Fürer and Immerman, and those with the 4-vertex condition and
+"""Families of pairs, with the SHA-256 of their files: basic, regular and strongly regular graphs,
+extensions, graphs by Cai, Fürer and Immerman, those with the 4-vertex condition, and
 distance-regular ones."""
 
 

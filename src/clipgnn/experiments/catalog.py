@@ -5,6 +5,7 @@ published tables with those of the report, which is a layer above.
 """
 
 from clipgnn.parameters import is_import_path
+from clipgnn.parameters.datasets import is_pair_set
 
 OPTION = "@"
 """Sign before an option of a TU data set, such as `MUTAG@edge_labels`."""
@@ -19,9 +20,11 @@ TU_PREFIX = "tu:"
 def is_own_dataset(dataset: str) -> bool:
     """Return whether a data set is loaded by a function of the user, named by its import path.
 
-    The prefix of TU data sets takes precedence: a module named "tu" cannot be used.
+    The prefixes of TU data sets and of pairs take precedence: modules named "tu", "pairs" and
+    "different" cannot be used.
     """
-    return not dataset.startswith(TU_PREFIX) and is_import_path(dataset)
+    named = dataset.startswith(TU_PREFIX) or is_pair_set(dataset)
+    return not named and is_import_path(dataset)
 
 
 FRESH = "fresh"
@@ -37,8 +40,9 @@ GROUPS = ("none", "pairs", "isomorphic")
 """Which graphs are kept in one fold: the two graphs of each pair of a property task, or isomorphic
 graphs."""
 
-SPLITS = ("cross-validation", "nested")
-"""Folds of training and test graphs, without or with validation graphs among the former."""
+SPLITS = ("cross-validation", "nested", "pairs")
+"""Folds of training and test graphs, without or with validation graphs among the former; or pairs
+of graphs, with a network for each pair."""
 
 VALIDATION_SHARE = 0.1
 """Share of the training graphs that a nested split holds out for validation, by default."""

@@ -18,7 +18,7 @@ from clipgnn.experiments.catalog import (
     is_own_dataset,
 )
 from clipgnn.experiments.experiment import KEPT, Axes, Experiment, ModelRow, check_groups
-from clipgnn.experiments.protocol import PROTOCOLS
+from clipgnn.experiments.protocol import PROTOCOLS, SPLIT_OF_PROTOCOL
 from clipgnn.parameters import (
     LARGEST_INTEGER,
     MODELS,
@@ -28,7 +28,14 @@ from clipgnn.parameters import (
     is_import_path,
     model_named,
 )
-from clipgnn.parameters.datasets import BENCHMARKS, KNOWN, PROPERTY_TASKS
+from clipgnn.parameters.datasets import (
+    BENCHMARKS,
+    KNOWN,
+    PAIR_PREFIXES,
+    PAIR_SETS,
+    PROPERTY_TASKS,
+    is_pair_set,
+)
 
 MAX_TRIALS = 1_000_000
 """Largest number of trials of an experiment."""
@@ -94,13 +101,17 @@ class _Reader:
         kept = {key: self.boolean(key, content.get(key, False)) for key in KEPT}
         rows = self.rows(content["models"], datasets, kept)
         protocol = self.word("protocol", content.get("protocol", Experiment.protocol), PROTOCOLS)
-        usual = "nested" if protocol == "fair" else Experiment.split
+        usual = SPLIT_OF_PROTOCOL.get(protocol, Experiment.split)
         split = self.word("split", content.get("split", usual), SPLITS)
-        if protocol == "fair" and split != "nested":
-            raise self.error("split", 'must be "nested", or absent, for the protocol "fair"')
+        if protocol in SPLIT_OF_PROTOCOL and split != usual:
+            raise self.error(
+                "split", f'must be "{usual}", or absent, for the protocol "{protocol}"'
+            )
+        self.pairs(content, datasets, rows, protocol, split)
         share = self.share("validation_share", content.get("validation_share"), split)
+        fewest, usual_folds = (1, 1) if split == "pairs" else (2, Experiment.folds)
         folds = self.integer(
-            "folds", content.get("folds", Experiment.folds), Rule(int, 2, MAX_FOLDS)
+            "folds", content.get("folds", usual_folds), Rule(int, fewest, MAX_FOLDS)
         )
         first = self.integer("first_folds", content.get("first_folds", folds), Rule(int, 1))
         if first > folds:
@@ -149,6 +160,35 @@ class _Reader:
             for dataset in row.datasets:
                 self.metric(row.name, experiment.axes(row, dataset))
         return experiment
+
+    def pairs(
+        self,
+        content: Mapping[str, Any],
+        datasets: tuple[str, ...],
+        rows: tuple[ModelRow, ...],
+        protocol: str,
+        split: str,
+    ) -> None:
+        """Check that pairs of graphs, and nothing else, have the protocol for pairs."""
+        if split == "pairs" and protocol != "pairs":
+            raise self.error("protocol", 'must be "pairs" for the split "pairs"')
+        wrong = [name for name in datasets if is_pair_set(name) != (split == "pairs")]
+        if wrong and split == "pairs":
+            raise self.error(
+                "datasets", f"must be pairs of graphs for this protocol. Got {wrong[0]}"
+            )
+        if wrong:
+            raise self.error("protocol", f'must be "pairs" for {wrong[0]}, a set of pairs')
+        if split != "pairs":
+            return
+        if content.get("folds", 1) != 1:
+            raise self.error("folds", 'must be absent for the protocol "pairs"')
+        for key in ("groups", "fresh", "extremes", *KEPT):
+            if content.get(key) not in (None, False, [], "none"):
+                raise self.error(key, 'must be absent for the protocol "pairs"')
+        for row in rows:
+            if not model_named(row.model).trained:
+                raise self.error("models", f"must be networks for pairs. Got {row.model}")
 
     def metric(self, row: str, axes: Axes) -> None:
         """Check that all configurations of a cell have one metric, which suits their losses."""
@@ -318,8 +358,10 @@ class _Reader:
                 "the name of a data set must consist of letters, digits and any of '_-+.'. "
                 f"Got {shown(given)}",
             )
+        if isinstance(given, str) and name.startswith(PAIR_PREFIXES):
+            return self.text(key, given)
         try:
-            self.word(key, name, BENCHMARKS if options else KNOWN)
+            self.word(key, name, BENCHMARKS if options else (*KNOWN, *PAIR_SETS))
             return str(given)
         except InvalidExperimentError as error:
             raise InvalidExperimentError(

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from clipgnn.errors import DatasetFileError, DatasetNotFoundError
 from clipgnn.experiments.catalog import FRESH, OPTION, TU_PREFIX, fresh_name, is_own_dataset
 from clipgnn.experiments.trial import Trial
-from clipgnn.parameters.datasets import GENERATED
+from clipgnn.parameters.datasets import GENERATED, is_pair_set
 
 FRESH_SEED = 1
 """Seed of the fresh graphs of generated data sets."""
@@ -169,7 +169,7 @@ def _is_missing(dataset: str, root: str | None) -> bool:
     from clipgnn.datasets.tu import find_tu
 
     name = dataset.split(OPTION)[0]
-    if name in GENERATED or is_own_dataset(name):
+    if name in GENERATED or is_pair_set(name) or is_own_dataset(name):
         return False
     return find_tu(name.removeprefix(TU_PREFIX), root) is None
 
@@ -177,11 +177,14 @@ def _is_missing(dataset: str, root: str | None) -> bool:
 def _load(dataset: str, root: str | None) -> Any:
     """Load a data set; generated ones use seed 0 for all trials, and another for fresh graphs."""
     from clipgnn.datasets.own import load_own
+    from clipgnn.datasets.pairs import load_pairs
     from clipgnn.datasets.registry import load_dataset
     from clipgnn.datasets.tu import load_tu
 
     if is_own_dataset(dataset):
         return load_own(dataset)
+    if is_pair_set(dataset):
+        return load_pairs(dataset, root)
     name, *options = dataset.split(OPTION)
     if FRESH in options:
         return load_dataset(name, seed=FRESH_SEED)

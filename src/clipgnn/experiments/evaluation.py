@@ -51,6 +51,11 @@ def evaluate(
     """
     name = protocol or experiment.protocol
     check_protocol(name)
+    if (name == "pairs") != (experiment.split == "pairs"):
+        raise InvalidParameterError(
+            f'protocol must be "pairs" for pairs of graphs, and for nothing else. Got {name!r}.',
+            parameter="protocol",
+        )
     if name == "fair" and experiment.split != "nested":
         raise InvalidParameterError(
             'protocol must be "gin" or "last" for trials without validation graphs. Got "fair". '

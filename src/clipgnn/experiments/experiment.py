@@ -76,7 +76,7 @@ class Experiment:
         first_folds: number of folds to run.
         seeds: seeds of weights, batches and colorings; scores are averaged over them.
         protocol: name of the protocol that computes the table's numbers from the curves.
-        split: "cross-validation", or "nested" with validation graphs.
+        split: "cross-validation", "nested" with validation graphs, or "pairs" of graphs.
         validation_share: share of the training graphs that a nested split holds out.
         groups: which graphs are kept in one fold, one of `GROUPS`.
         fresh: whether generated graphs of another seed are a second test set.
@@ -156,6 +156,8 @@ class Experiment:
     @property
     def test_to_train(self) -> float:
         """Number of test graphs of a fold, divided by that of its training graphs."""
+        if self.split == "pairs":
+            return 0.0
         held_out = self.validation_share if self.split == "nested" else 0.0
         return 1 / ((self.folds - 1) * (1 - held_out))
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 
 from clipgnn.errors import InvalidParameterError, shown, suggestion
 from clipgnn.experiments.experiment import Axes, Experiment, check_groups
+from clipgnn.experiments.protocol import SPLIT_OF_PROTOCOL
 from clipgnn.parameters import Recipe, Rule, Value, model_named
 
 
@@ -57,6 +58,13 @@ class Overrides:
                 f"Got {self.folds}.",
                 parameter="folds",
             )
+        split = SPLIT_OF_PROTOCOL.get(self.protocol or "", experiment.split)
+        if self.protocol is not None and "pairs" in (split, experiment.split) != ("pairs", "pairs"):
+            raise InvalidParameterError(
+                f'protocol must be "pairs" for pairs of graphs, and for nothing else. Got '
+                f"{self.protocol!r} for {experiment.name}.",
+                parameter="protocol",
+            )
         varied: dict[str, dict[Value, None]] = {}
         for row in rows:
             for dataset in (name for name in datasets if name in row.datasets):
@@ -78,7 +86,7 @@ class Overrides:
             experiment,
             datasets=datasets,
             protocol=self.protocol or experiment.protocol,
-            split="nested" if self.protocol == "fair" else experiment.split,
+            split=split,
             groups=self.groups or experiment.groups,
             seeds=experiment.seeds if self.seeds is None else self._checked_seeds(),
             first_folds=self.folds or experiment.first_folds,

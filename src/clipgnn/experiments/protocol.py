@@ -62,13 +62,14 @@ class Measurement:
 
     Attributes:
         protocol: name of the protocol.
-        values: test score of each fold, by number of the fold.
+        values: test score of each fold, by number of the fold; for pairs of graphs, the share of
+            seeds in which a pair is distinguished reliably, by number of the pair.
         choices: one choice for all folds, or one for each fold.
         finished: number of finished folds, over all configurations.
         expected: number of folds of all configurations.
         diverged: configurations that are excluded.
         fresh: score of the network of each fold on fresh graphs, at the epoch of the choice; empty
-            without them.
+            without them. For pairs of graphs, the share of seeds in which a pair is reliable.
     """
 
     protocol: str
@@ -184,16 +185,47 @@ def fair(candidates: Sequence[Candidate], num_folds: int) -> Measurement:
     return _measurement("fair", candidates, num_folds, chosen, choices)
 
 
+def pairs(candidates: Sequence[Candidate], num_folds: int) -> Measurement:
+    """Count the pairs of graphs that networks distinguish, a network for each pair.
+
+    Curves have an entry for each pair instead of each epoch: whether it is distinguished and
+    reliable (`test_score`), and whether it is reliable (`fresh_score`). A configuration is chosen
+    by the number of pairs.
+
+    Args:
+        candidates: the configurations to choose from, in the order of the grid.
+        num_folds: 1.
+    """
+    finished = [own for own in candidates if own.folds and not own.diverged]
+    best = max(finished, key=lambda own: float(own.folds[0].test_score.mean()), default=None)
+    curves = None if best is None else best.folds[0]
+    return Measurement(
+        protocol="pairs",
+        values={} if curves is None else dict(enumerate(curves.test_score.tolist())),
+        choices=() if best is None else (Choice(best.configuration, None),),
+        finished=sum(len(own.folds) for own in candidates),
+        expected=num_folds * len(candidates),
+        diverged=_divergences(candidates),
+        fresh={} if curves is None else dict(enumerate(curves.fresh_score.tolist())),
+    )
+
+
 Protocol = Callable[[Sequence[Candidate], int], Measurement]
 
-PROTOCOLS: Mapping[str, Protocol] = {"gin": gin, "fair": fair, "last": last}
+PROTOCOLS: Mapping[str, Protocol] = {"gin": gin, "fair": fair, "last": last, "pairs": pairs}
 """Protocols by name."""
+
+SPLIT_OF_PROTOCOL: Mapping[str, str] = {"fair": "nested", "pairs": "pairs"}
+"""Split that trials must have, for protocols that need one."""
 
 EXPLANATIONS: Mapping[str, str] = {
     "gin": "best single epoch of the test curve averaged over the folds, configuration chosen by "
     "the same number (as in the paper; optimistic, because no graphs are held out)",
     "fair": "configuration and epoch chosen on validation graphs inside each fold, the test fold "
     "used once",
+    "pairs": "a network is trained for each pair of graphs on 32 relabeled copies of both, and "
+    "distinguishes them if Hotelling's T² of their embeddings is above 72.34; it is unreliable if "
+    "that between copies of one graph is (the paired comparison of BREC)",
     "last": "score of the last epoch, configuration chosen by its mean over the test folds (the "
     "authors of RP-GIN and DGCNN report the last epoch)",
 }
@@ -260,10 +292,14 @@ def _measurement(
         choices=choices,
         finished=sum(len(candidate.folds) for candidate in candidates),
         expected=num_folds * len(candidates),
-        diverged=tuple(
-            Divergence(candidate.configuration, candidate.diverged)
-            for candidate in candidates
-            if candidate.diverged
-        ),
+        diverged=_divergences(candidates),
         fresh={fold: score for fold, score in fresh.items() if score is not None},
+    )
+
+
+def _divergences(candidates: Sequence[Candidate]) -> tuple[Divergence, ...]:
+    return tuple(
+        Divergence(candidate.configuration, candidate.diverged)
+        for candidate in candidates
+        if candidate.diverged
     )

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from clipgnn.curves import Curves
 from clipgnn.errors import InvalidParameterError
 from clipgnn.experiments.catalog import is_own_dataset
 from clipgnn.experiments.data import Loaded, load
@@ -18,7 +19,7 @@ from clipgnn.experiments.machine import installed_versions, this_machine
 from clipgnn.experiments.own_models import check_source
 from clipgnn.experiments.predictions import Predictions
 from clipgnn.experiments.trial import Trial, TrialResult, seed_from
-from clipgnn.parameters import is_import_path, model_named
+from clipgnn.parameters import Recipe, is_import_path, model_named
 from clipgnn.parameters.import_paths import search_in
 
 
@@ -66,7 +67,9 @@ def run_trials(
         _set_precision(precision)
     began = time.perf_counter()
     with _one_thread_on_cpu(device):
-        if model_named(first.model).trained:
+        if first.split == "pairs":
+            outcomes = _compare(loaded, trials, device)
+        elif model_named(first.model).trained:
             outcomes = _train(loaded, trials, device, deterministic)
         else:
             outcomes = _fit(loaded, trials)
@@ -134,7 +137,7 @@ def _train(
 ) -> list[_Outcome]:
     """Train the networks of trials of one configuration."""
     from clipgnn.nn.files import model_bytes
-    from clipgnn.training import Recipe, train
+    from clipgnn.training import train
 
     first = trials[0]
     model = model_named(first.model)
@@ -157,6 +160,43 @@ def _train(
         )
         for trial, own, split in zip(trials, trained, splits, strict=True)
     ]
+
+
+class _Compared(NamedTuple):
+    """The curves of the comparison of pairs, in the form of a `History`."""
+
+    curves: Curves
+    seconds: float
+    compile_seconds: float = 0.0
+
+
+def _compare(loaded: Loaded, trials: Sequence[Trial], device: str) -> list[_Outcome]:
+    """Compare the pairs of a data set; curves have an entry for each pair."""
+    from clipgnn.training.pairs import compare_pairs
+
+    outcomes = []
+    for trial in trials:
+        recipe = Recipe.from_dict(Recipe.from_toml(trial.recipe))
+        seed = trial.random_seed("train")
+        began = time.perf_counter()
+        compared = compare_pairs(
+            loaded.graphs,
+            _spec(trial),
+            [seed_from(seed, pair) for pair in range(len(loaded.graphs) // 2)],
+            device,
+            epochs=recipe.epochs,
+            batch_size=recipe.batch_size,
+            learning_rate=recipe.learning_rate,
+        )
+        curves = Curves(
+            train_loss=[own.train_loss[-1] for own in compared],
+            test_score=[float(own.separated and own.reliable) for own in compared],
+            validation_score=[own.between for own in compared],
+            fresh_score=[float(own.reliable) for own in compared],
+            metric=trial.metric,
+        )
+        outcomes.append(_Outcome(_Compared(curves, time.perf_counter() - began)))
+    return outcomes
 
 
 def _fit(loaded: Loaded, trials: Sequence[Trial]) -> list[_Outcome]:

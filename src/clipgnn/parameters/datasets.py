@@ -37,8 +37,30 @@ DATASETS = (*PROPERTY_TASKS, *BENCHMARKS)
 GENERATED = (*PROPERTY_TASKS, *COUNTING_TASKS)
 """Data sets that are generated from a seed."""
 
+PAIR_SETS: Mapping[str, str] = {
+    "brec-basic": "clipgnn.datasets.brec.load_brec",
+    "brec-regular": "clipgnn.datasets.brec.load_brec",
+    "brec-str": "clipgnn.datasets.brec.load_brec",
+    "brec-extension": "clipgnn.datasets.brec.load_brec",
+    "brec-cfi": "clipgnn.datasets.brec.load_brec",
+    "brec-4vtx": "clipgnn.datasets.brec.load_brec",
+    "brec-dr": "clipgnn.datasets.brec.load_brec",
+    "csl-pairs": "clipgnn.datasets.pairs.csl_pairs",
+    "atlas-pairs": "clipgnn.datasets.pairs.atlas_pairs",
+}
+"""Sets of pairs of graphs to distinguish, with the functions that load them."""
+
+PAIR_PREFIXES = ("pairs:", "different:")
+"""Prefixes of files of graphs: of pairs, or of graphs that are all different."""
+
 KNOWN = (*DATASETS, *COUNTING_TASKS)
 """Names of all data sets that need no files of the user."""
+
+
+def is_pair_set(name: str) -> bool:
+    """Return whether a data set consists of pairs of graphs to distinguish."""
+    return name in PAIR_SETS or name.startswith(PAIR_PREFIXES)
+
 
 TU_FORMAT = "tu"
 """Name of the format of data sets of the TU collection, and of property tasks."""

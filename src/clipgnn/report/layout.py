@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from statistics import fmean, pstdev
 
-from clipgnn.experiments.protocol import Choice, Divergence
+from clipgnn.experiments.protocol import Choice, Divergence, Measurement
 from clipgnn.report.table import Column, Entry, Table
 
 EMPTY = "–"
@@ -54,7 +54,9 @@ def lines(table: Table) -> Iterator[Line]:
         pairs = list(zip(row.entries, table.columns, strict=True))
         own = [field for entry, column in pairs for field in _ours(entry, column)]
         yield Line((Field(row.name), *own), ours=True)
-        if any(entry.measurement and entry.measurement.fresh for entry in row.entries):
+        if table.protocol != "pairs" and any(
+            entry.measurement and entry.measurement.fresh for entry in row.entries
+        ):
             fresh = [field for entry, column in pairs for field in _fresh(entry, column)]
             yield Line((Field(f"{row.name}, fresh graphs"), *fresh), ours=False)
         if any(entry.published is not None for entry in row.entries):
@@ -105,6 +107,13 @@ def number(value: float, column: Column) -> str:
     return f"{100 * value:.1f}" if column.percent else f"{value:.4g}"
 
 
+def pairs_text(measurement: Measurement) -> str:
+    """Format the numbers of pairs that are distinguished, and of those that are unreliable."""
+    text = f"{sum(measurement.values.values()):.4g} of {len(measurement.values)}"
+    unreliable = len(measurement.fresh) - sum(measurement.fresh.values())
+    return text if unreliable == 0 else f"{text}, {unreliable:.4g} unreliable"
+
+
 def spread(mean: float, std: float, column: Column) -> str:
     """Format mean and standard deviation."""
     return f"{number(mean, column)} ± {number(std, column)}"
@@ -118,7 +127,11 @@ def _ours(entry: Entry, column: Column) -> list[Field]:
     measurement = entry.measurement
     if measurement is None:
         return _empty(column)
-    text = spread(measurement.mean, measurement.std, column) if measurement.values else ""
+    text = ""
+    if measurement.values and measurement.protocol == "pairs":
+        text = pairs_text(measurement)
+    elif measurement.values:
+        text = spread(measurement.mean, measurement.std, column)
     if measurement.complete and not text:
         text = "diverged"
     if not measurement.complete:

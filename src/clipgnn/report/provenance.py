@@ -51,8 +51,7 @@ def provenance(
     lines += [
         f"Tried: {_tried(experiment, results)}",
         f"Data: {_data(experiment)}",
-        f"Folds: {experiment.folds}, stratified and shuffled with seed 0, {_groups(experiment)}"
-        f"split {experiment.split}; seeds of the networks: {', '.join(map(str, experiment.seeds))}",
+        f"{_folds(experiment)}; seeds of the networks: {', '.join(map(str, experiment.seeds))}",
         f"Trials: {len(own)} of {len(trials)} finished",
     ]
     if diverged := store.diverged().keys() & {trial.identity for trial in trials}:
@@ -99,6 +98,15 @@ def elsewhere(experiment: Experiment, store: Store) -> str:
                     others.setdefault(cell.dataset, {})[cell.row] = None
     cells = "; ".join(f"{', '.join(rows)} on {dataset}" for dataset, rows in others.items())
     return f"{cells}, which other runs of {experiment.name} asked for" if cells else ""
+
+
+def _folds(experiment: Experiment) -> str:
+    if experiment.split == "pairs":
+        return "Pairs: 32 relabeled copies of each graph"
+    return (
+        f"Folds: {experiment.folds}, stratified and shuffled with seed 0, {_groups(experiment)}"
+        f"split {experiment.split}"
+    )
 
 
 def _groups(experiment: Experiment) -> str:

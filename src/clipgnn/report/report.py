@@ -70,7 +70,7 @@ def make_report(
         provenance(experiment, store, results, full=full),
         missing(experiment, results.keys(), diverged.keys(), store.failures().keys()),
     )
-    if not figures:
+    if not figures or experiment.split == "pairs":
         return Report(table)
     measured = [cell for cell in cells if cell.measurement.values]
     scores, incomplete = scores_by_number(experiment, results, protocol, diverged)

@@ -100,6 +100,12 @@ class Table:
     @property
     def caption(self) -> str:
         """Explanation of the protocol, the marks and missing numbers."""
+        if self.protocol == "pairs":
+            sentences = [
+                f'Protocol "pairs": {EXPLANATIONS["pairs"]}.',
+                f"Numbers of pairs that are distinguished and reliable, of all pairs; {self.over}.",
+            ]
+            return " ".join([self.incompleteness, *sentences] if self.incompleteness else sentences)
         shown = f"mean ± standard deviation over {self.over}"
         if any(column.extremes for column in self.columns):
             shown += ", with the best and the worst fold (max, min)"
@@ -168,7 +174,10 @@ def make_table(
             )
             for row in experiment.rows
         ]
-        marked.append(_marked(entries, METRICS[metric], experiment.test_to_train))
+        compared = experiment.split != "pairs"
+        marked.append(
+            _marked(entries, METRICS[metric], experiment.test_to_train) if compared else entries
+        )
     rows = [
         Row(row.name, tuple(entries[number] for entries in marked))
         for number, row in enumerate(experiment.rows)
@@ -186,6 +195,10 @@ def make_table(
 
 def _averaged_over(experiment: Experiment) -> str:
     """Describe what means and standard deviations of the experiment are taken over."""
+    if experiment.split == "pairs":
+        return (
+            "one seed" if len(experiment.seeds) == 1 else f"mean of {len(experiment.seeds)} seeds"
+        )
     folds = f"{experiment.first_folds} folds"
     if experiment.first_folds < experiment.folds:
         folds = f"the first {experiment.first_folds} of {experiment.folds} folds"

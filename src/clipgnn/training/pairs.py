@@ -1,8 +1,8 @@
 """Whether networks distinguish the graphs of a pair: the paired comparison of BREC.
 
 A network is trained for each pair, to embed relabeled copies of the two graphs in different
-directions. Hotelling's T² of the differences between their embeddings is then compared with a limit,
-and so is that between copies of one graph, which a reliable network does not distinguish.
+directions. Hotelling's T² of the differences between their embeddings is then compared with a
+limit, and so is that between copies of one graph, which a reliable network does not distinguish.
 """
 
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ from clipgnn.nn.network import Network
 from clipgnn.training.models import ModelSpec, network_named
 
 LIMIT = 72.34
-"""Two graphs are distinguished if T² is larger: 1e-6 in the F distribution, by BREC."""
+"""Two graphs are distinguished if T² is larger; the limit of BREC."""
 
 COPIES = 32
 """Number of relabeled copies of each graph."""
@@ -32,12 +32,8 @@ COPIES = 32
 EMBEDDING = 16
 """Number of channels of an embedding."""
 
-BATCH = 16
-"""Number of graphs of a batch, half of them copies of each graph of the pair."""
-
-EPOCHS = 20
-LEARNING_RATE = 1e-4
 WEIGHT_DECAY = 1e-4
+"""Weight decay of the optimizer."""
 
 _RIDGE = 1e-7
 """Added to the diagonal of the covariance, which is singular for identical embeddings."""
@@ -48,9 +44,10 @@ class PairComparison:
     """The comparison of a pair.
 
     Attributes:
-        train_loss: mean loss of each epoch, from -1 or 0 (opposite directions) to 1 (the same).
-        between: T² between copies of the two graphs, after each epoch that is evaluated.
-        within: T² between copies of the first graph, likewise.
+        train_loss: mean loss of each epoch: the cosine of the angle between embeddings of the two
+            graphs, 0 for an angle of at least 90°.
+        between: T² between copies of the two graphs.
+        within: T² between copies of the first graph.
     """
 
     train_loss: NDArray[np.float64]
@@ -74,7 +71,9 @@ def compare_pairs(
     seeds: Sequence[int],
     device: str | torch.device = "cpu",
     *,
-    epochs: int = EPOCHS,
+    epochs: int = 20,
+    batch_size: int = 16,
+    learning_rate: float = 1e-4,
 ) -> list[PairComparison]:
     """Train a network for each pair of graphs, and compare the pairs.
 
@@ -84,6 +83,8 @@ def compare_pairs(
         seeds: seed of weights, copies and colorings of each pair.
         device: device of the training. On a GPU, all pairs are trained together.
         epochs: number of epochs.
+        batch_size: number of graphs of a batch, half of them copies of each graph of a pair.
+        learning_rate: learning rate.
 
     Raises:
         InvalidParameterError: if there is no such model, or the graphs are not pairs.
@@ -92,13 +93,18 @@ def compare_pairs(
         raise InvalidParameterError(
             f"graphs must be pairs, two for each of the {len(seeds)} seeds. Got {len(graphs)}."
         )
+    if batch_size < 2 or batch_size % 2:
+        raise InvalidParameterError(
+            f"batch_size must be an even number of at least 2. Got {batch_size}."
+        )
     device = torch.device(device)
     at_once = len(seeds) if device.type == "cuda" else 1
     found: list[PairComparison] = []
     for start in range(0, len(seeds), at_once):
         stop = min(start + at_once, len(seeds))
         part = graphs.subset(torch.arange(2 * start, 2 * stop))
-        found += _Comparison(part, spec, seeds[start:stop], device).run(epochs)
+        comparison = _Comparison(part, spec, seeds[start:stop], device, batch_size)
+        found += comparison.run(epochs, learning_rate)
     return found
 
 
@@ -106,9 +112,15 @@ class _Comparison:
     """Members that are trained together, one for each pair."""
 
     def __init__(
-        self, graphs: PackedGraphs, spec: ModelSpec, seeds: Sequence[int], device: torch.device
+        self,
+        graphs: PackedGraphs,
+        spec: ModelSpec,
+        seeds: Sequence[int],
+        device: torch.device,
+        batch_size: int,
     ) -> None:
         members = len(seeds)
+        self.batch_size = batch_size
         generator = torch.Generator().manual_seed(seeds[0])
         # For each pair: copies of both graphs in turn, then twice as many copies of the first one.
         pair = torch.tensor([0, 1] * COPIES + [0] * 2 * COPIES)
@@ -123,11 +135,11 @@ class _Comparison:
         self.seeds = torch.tensor([as_signed(seed) for seed in seeds], device=device)
         self.counter = torch.zeros((), dtype=torch.int64, device=device)
 
-    def run(self, epochs: int) -> list[PairComparison]:
-        losses = self._train(epochs)
+    def run(self, epochs: int, learning_rate: float) -> list[PairComparison]:
+        losses = self._train(epochs, learning_rate)
         self.network.eval()
         with torch.no_grad():
-            parts = self.chosen.split(BATCH, 1)
+            parts = self.chosen.split(self.batch_size, 1)
             embeddings = torch.cat([self._embeddings(own) for own in parts], 1).double()
         between, within = (
             hotelling(own[:, ::2] - own[:, 1::2]).tolist()
@@ -138,13 +150,13 @@ class _Comparison:
             for loss, first, second in zip(losses, between, within, strict=True)
         ]
 
-    def _train(self, epochs: int) -> NDArray[np.float64]:
+    def _train(self, epochs: int, learning_rate: float) -> NDArray[np.float64]:
         """Train all members; return the loss `[members, epochs]`."""
         optimizer = torch.optim.Adam(
-            self.network.parameters(), lr=LEARNING_RATE, weight_decay=WEIGHT_DECAY
+            self.network.parameters(), lr=learning_rate, weight_decay=WEIGHT_DECAY
         )
         self.network.train()
-        parts = self.chosen[:, : 2 * COPIES].split(BATCH, 1)
+        parts = self.chosen[:, : 2 * COPIES].split(self.batch_size, 1)
         curve = []
         for _ in range(epochs):
             total = torch.zeros(self.seeds.numel(), device=self.seeds.device)

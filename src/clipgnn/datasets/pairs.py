@@ -1,0 +1,131 @@
+"""Sets of pairs of graphs to distinguish: graphs 2i and 2i + 1 are pair i."""
+
+from importlib import import_module
+from itertools import combinations
+from pathlib import Path
+
+import networkx as nx
+import torch
+
+from clipgnn.coloring.labeling import canonical_colors
+from clipgnn.datasets.graph_files import graph6
+from clipgnn.datasets.isomorphism import refined_classes
+from clipgnn.datasets.properties import circular_skip_links
+from clipgnn.errors import DatasetFileError, DatasetNotFoundError, counted
+from clipgnn.graphs.packed import PackedGraphs
+from clipgnn.parameters.datasets import PAIR_PREFIXES, PAIR_SETS
+
+MAX_PAIRS = 20_000
+"""Largest number of pairs of a set."""
+
+
+def load_pairs(name: str, root: str | Path | None = None) -> PackedGraphs:
+    """Load a set of pairs.
+
+    Args:
+        name: one of `PAIR_SETS`; "pairs:FILE" for a graph6 file whose lines 1 and 2, 3 and 4, …
+            are pairs; or "different:FILE" for one whose graphs are all different: all pairs of them
+            that 1-WL does not distinguish are then compared.
+        root: folder of the files of BREC.
+
+    Raises:
+        DatasetNotFoundError: if a file does not exist.
+        DatasetFileError: if a file is damaged, or graphs of a pair are isomorphic.
+    """
+    for prefix in PAIR_PREFIXES:
+        if name.startswith(prefix):
+            graphs = _read(Path(name.removeprefix(prefix)))
+            return _checked(graphs, name) if prefix == "pairs:" else _ambiguous(graphs, name)
+    module, function = PAIR_SETS[name].rsplit(".", 1)
+    load = getattr(import_module(module), function)
+    found: PackedGraphs = load(name.removeprefix("brec-"), root) if "brec" in name else load()
+    return found
+
+
+def csl_pairs() -> PackedGraphs:
+    """All 45 pairs of the ten circular skip links of 41 nodes."""
+    graphs = circular_skip_links(0)
+    first = [int((graphs.targets == target).nonzero()[0]) for target in range(10)]
+    chosen = [graph for pair in combinations(first, 2) for graph in pair]
+    return graphs.subset(torch.tensor(chosen))
+
+
+def atlas_pairs() -> PackedGraphs:
+    """All pairs of graphs of up to 7 nodes that 1-WL does not distinguish."""
+    graphs = PackedGraphs.from_networkx(nx.graph_atlas_g()[1:], name="atlas-pairs")
+    return _ambiguous(graphs, "atlas-pairs")
+
+
+def _read(path: Path) -> PackedGraphs:
+    try:
+        entries = list(graph6.entries(path))
+    except OSError as error:
+        raise DatasetNotFoundError(
+            f"A file of graphs must exist. {path} cannot be read: {error.strerror}."
+        ) from error
+    for entry in entries:
+        if entry.problem is not None:
+            raise DatasetFileError(f"{path}, {entry.place}: {entry.problem}")
+    if len(entries) < 2:
+        raise DatasetFileError(f"{path} must have at least two graphs. Got {len(entries)}.")
+    return PackedGraphs.from_networkx([entry.graph for entry in entries], name=path.stem)
+
+
+def _checked(graphs: PackedGraphs, name: str) -> PackedGraphs:
+    if len(graphs) % 2:
+        raise DatasetFileError(
+            f"{name} must have an even number of graphs, two for each pair. Got {len(graphs)}."
+        )
+    forms = canonical_forms(graphs)
+    for pair, (first, second) in enumerate(zip(forms[::2], forms[1::2], strict=True)):
+        if first == second:
+            raise DatasetFileError(
+                f"The graphs of a pair must not be isomorphic. Graphs {2 * pair + 1} and "
+                f"{2 * pair + 2} of {name} are."
+            )
+    return graphs
+
+
+def _ambiguous(graphs: PackedGraphs, name: str) -> PackedGraphs:
+    """All pairs of graphs that 1-WL does not distinguish."""
+    classes, _ = refined_classes(graphs)
+    members: dict[int, list[int]] = {}
+    for graph, own in enumerate(classes.tolist()):
+        members.setdefault(own, []).append(graph)
+    sizes = [len(own) for own in members.values()]
+    total = sum(size * (size - 1) // 2 for size in sizes)
+    if total == 0:
+        raise DatasetFileError(
+            f"{name} must have graphs that 1-WL does not distinguish. It distinguishes all "
+            f"{counted(len(graphs), 'graph')}, and so do the networks here."
+        )
+    if total > MAX_PAIRS:
+        raise DatasetFileError(
+            f"{name} must have at most {MAX_PAIRS:,} pairs that 1-WL does not distinguish. Got "
+            f"{total:,}. Use a part of the graphs."
+        )
+    chosen = [graph for own in members.values() for pair in combinations(own, 2) for graph in pair]
+    forms = canonical_forms(graphs)
+    for first, second in zip(chosen[::2], chosen[1::2], strict=True):
+        if forms[first] == forms[second]:
+            raise DatasetFileError(
+                f"The graphs must be pairwise different. Graphs {first + 1} and {second + 1} of "
+                f"{name} are isomorphic."
+            )
+    return graphs.subset(torch.tensor(chosen))
+
+
+def canonical_forms(graphs: PackedGraphs) -> list[bytes]:
+    """Edges of each graph with canonically numbered nodes; equal for isomorphic graphs only.
+
+    Args:
+        graphs: graphs without attributes and weights.
+    """
+    colors = canonical_colors(graphs.to_batch())[graphs.global_edge_index]
+    nodes, edges = graphs.node_pointers.diff().tolist(), graphs.edge_pointers.tolist()
+    forms = []
+    for number, count in enumerate(nodes):
+        own = colors[:, edges[number] : edges[number + 1]]
+        pairs = torch.unique(own[0] * max(count, 1) + own[1])
+        forms.append(count.to_bytes(8, "little") + pairs.numpy().tobytes())
+    return forms
