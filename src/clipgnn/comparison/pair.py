@@ -62,7 +62,7 @@ def _plain(given: GivenGraph) -> Graph:
     if graph.is_directed():
         raise _unsupported(given, "be undirected", "directed edges")
     weights = {data[WEIGHT] for _, _, data in graph.edges(data=True) if WEIGHT in data}
-    if weights - {1, 1.0}:
+    if weights - {1}:
         raise _unsupported(given, "have no weights of edges", f"the weight {min(weights - {1})}")
     plain = nx.Graph()
     plain.add_nodes_from(graph.nodes(data=True))

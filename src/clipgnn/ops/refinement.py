@@ -33,9 +33,9 @@ def refine_colors(
 def refinement_rounds(
     colors: Int[Tensor, "nodes"], edge_index: Int[Tensor, "2 edges"]
 ) -> Iterator[Int[Tensor, "nodes"]]:
-    """Yield the colors of each round of `refine_colors`: before the refinement, after one round, …
+    """Yield the colors of `refine_colors` before the refinement and after each round.
 
-    The last colors are stable: they are yielded once, although it takes one more round to find out.
+    The last colors are stable. They are yielded once, although another round is needed to know it.
 
     Args:
         colors: integers, equal for nodes that are equal before the refinement.
