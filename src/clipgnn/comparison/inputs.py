@@ -45,6 +45,10 @@ class FileOptions:
     root: Path | None = None
 
 
+class _NotAStringError(ValueError):
+    """Text that is not graph6 or sparse6; empty if it has other characters than they have."""
+
+
 def read_graph(text: str, options: FileOptions | None = None) -> GivenGraph:
     """Read a graph from a text.
 
@@ -62,47 +66,49 @@ def read_graph(text: str, options: FileOptions | None = None) -> GivenGraph:
     string: Graph | None = None
     try:
         string = _from_string(text)
-    except InvalidGraphError as error:
-        if text.startswith(_HEADERS) or "at most" in str(error):
-            raise
-        problem = f" It is not graph6 or sparse6 either: {error}"
+    except _NotAStringError as error:
+        if text.startswith(_HEADERS):
+            raise InvalidGraphError(f"{text!r} must be a graph in graph6. {error}") from error
+        problem = str(error)
     path, number = _with_number(text)
     found = {
-        "a file": path.exists(),
+        "a file": _exists(path),
         "a name of an example": named is not None,
         "a graph in graph6": string is not None,
     }
     kinds = [kind for kind, own in found.items() if own]
     if len(kinds) > 1:
+        file = os.path.join(".", text)
+        other = f"write >>graph6<<{text} for graph6"
         raise InvalidParameterError(
-            f"A graph must be given in one way. {text!r} is {' and '.join(kinds)}. Write "
-            f"{os.path.join('.', text)} for the file, >>graph6<<{text} for graph6, or use another "
-            "folder for the example."
+            f"A graph must be given in one way. {text!r} is {' and '.join(kinds)}. Write {file} "
+            f"for the file, or {other if named is None else 'use another folder for the example'}."
         )
     if named is not None:
         return GivenGraph(text, named)
     if string is not None:
         name = text if len(text) <= _LONGEST_NAME else f"{text[:_LONGEST_NAME]}…"
         return _checked(GivenGraph(name, string))
-    if not path.exists() and number is None and text not in DATASETS:
+    if not _exists(path) and number is None and text not in DATASETS:
         raise InvalidParameterError(
             "A graph must be a file, a graph in graph6 or sparse6, or the name of an example "
-            f"(clipgnn compare --list). Got {text!r}.{suggestion(text, NAMED_GRAPHS)}{problem}"
+            f"(clipgnn compare --list). Got {text!r}."
+            f"{suggestion(text, NAMED_GRAPHS) or problem and f' As graph6: {problem}'}"
         )
-    return _checked(_from_file(str(path), number, options))
+    return _checked(_from_file(path, number, options))
 
 
-def _with_number(text: str) -> tuple[Path, int | None]:
+def _with_number(text: str) -> tuple[str, int | None]:
     """Split `file#3`; a file whose name ends in this way is not split."""
     found = re.fullmatch(r"(.+)#([0-9]{1,18})", text, re.S)
     if found is None or _exists(text):
-        return Path(text if _exists(text) or "\0" not in text else "?"), None
-    return Path(found[1]), int(found[2])
+        return text, None
+    return found[1], int(found[2])
 
 
 def _exists(text: str) -> bool:
     try:
-        return Path(text).exists()
+        return bool(text) and Path(text).exists()
     except (OSError, ValueError):  # too long, or with a null character
         return False
 
@@ -111,14 +117,15 @@ def _from_string(text: str) -> Graph:
     """Read graph6 or sparse6.
 
     Raises:
-        InvalidGraphError: if it is not one of them, or the graph is too large.
+        _NotAStringError: if it is not one of them.
+        InvalidGraphError: if the graph is too large.
     """
     header = next((own for own in _HEADERS if text.startswith(own)), "")
     content = text.removeprefix(header)
     sparse = content.startswith(":")
     body = content.removeprefix(":").encode("utf-8", "replace")
     if not body or not all(63 <= byte <= 126 for byte in body):
-        raise InvalidGraphError("It must consist of the characters from ? to ~.")
+        raise _NotAStringError
     size = _num_nodes(body)
     # A few characters of sparse6 describe billions of nodes: check before nodes are created.
     if sparse and size > MOST_NODES:
@@ -128,7 +135,7 @@ def _from_string(text: str) -> Graph:
         graph: Graph = read(content.encode())
     except Exception as error:  # networkx raises errors of many kinds
         reason = str(error) or type(error).__name__
-        raise InvalidGraphError(f"{reason.rstrip('.')}.") from error
+        raise _NotAStringError(f"{reason.rstrip('.')}.") from error
     return graph
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import networkx as nx
 
 from clipgnn.comparison.inputs import GivenGraph
-from clipgnn.errors import InvalidGraphError
+from clipgnn.errors import InvalidGraphError, shown
 from clipgnn.graphs.columns import WEIGHT
 from clipgnn.graphs.packed import PackedGraphs
 
@@ -61,9 +61,10 @@ def _plain(given: GivenGraph) -> Graph:
     graph = given.graph
     if graph.is_directed():
         raise _unsupported(given, "be undirected", "directed edges")
-    weights = {data[WEIGHT] for _, _, data in graph.edges(data=True) if WEIGHT in data}
-    if weights - {1}:
-        raise _unsupported(given, "have no weights of edges", f"the weight {min(weights - {1})}")
+    weights = [data.get(WEIGHT, 1) for _, _, data in graph.edges(data=True)]
+    other = next((weight for weight in weights if weight != 1), 1)
+    if other != 1:
+        raise _unsupported(given, "have no weights of edges", f"the weight {shown(other)}")
     plain = nx.Graph()
     plain.add_nodes_from(graph.nodes(data=True))
     plain.add_edges_from(graph.edges())

@@ -57,7 +57,7 @@ def _result(comparison: Comparison) -> str:
         for own in (comparison.first, comparison.second)
     ]
     return (
-        grid(("method", "difference", "result"), result_rows(comparison), "Results", words=[2])
+        grid(("method", "result", "difference"), result_rows(comparison), "Results", words=[1])
         + paragraphs(
             [
                 "A difference is the largest one over the channels of the representations. Its "
@@ -87,7 +87,7 @@ def _message_passing(comparison: Comparison, drawn: Sequence[GraphDrawing]) -> s
         first=[own.first for own in rounds],
         second=[own.second for own in rounds],
         texts=[
-            f"Round {number} of {len(rounds) - 1}: "
+            f"{f'Round {number} of {len(rounds) - 1}' if len(rounds) > 1 else 'Stable at once'}: "
             f"{counted(len({*own.first, *own.second}), 'color')}. The graphs have "
             f"{'the same numbers' if own.equal else 'different numbers'} of nodes of each color."
             for number, own in enumerate(rounds)
@@ -123,8 +123,8 @@ def _colorings(comparison: Comparison, drawn: Sequence[GraphDrawing]) -> str:
         second=[own.second for own in steps],
         texts=[
             f"Coloring {number} of {len(steps)}: the representations for these two colorings "
-            f"differ by {value(comparison, own.difference)}; the maxima over "
-            f"{'this coloring' if number == 1 else f'the first {number} colorings'} differ by "
+            f"differ by {value(comparison, own.difference)}. The maxima over "
+            f"{'colorings 1 to ' if number > 1 else 'coloring '}{number} differ by "
             f"{value(comparison, own.maximum)}."
             for number, own in enumerate(steps, start=1)
         ],

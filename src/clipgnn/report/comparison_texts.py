@@ -15,9 +15,9 @@ def power(number: int) -> str:
         >>> power(40320), power(10**30)
         ('40,320', '1.0e30')
     """
-    digits = str(number) if number < 10**4000 else ""
     if number < 10**12:
         return f"{number:,}"
+    digits = str(number)
     return f"{digits[0]}.{digits[1]}e{len(digits) - 1}"
 
 
@@ -50,26 +50,26 @@ def _distinguished(comparison: Comparison) -> bool:
 
 
 def result_rows(comparison: Comparison) -> list[tuple[str, str, str]]:
-    """Return method, difference and result of each method."""
+    """Return method, result and difference of each method."""
 
     def row(method: str, difference: float) -> tuple[str, str, str]:
         result = "equal" if comparison.is_zero(difference) else "different"
-        return method, value(comparison, difference), result
+        return method, result, value(comparison, difference)
 
     number = comparison.first_difference
     refined = "equal colors in all rounds" if number is None else f"different from round {number}"
     k, last = comparison.curve[-1]
     rows = [
-        ("color refinement (1-WL)", "–", refined),
+        ("color refinement (1-WL)", refined, "–"),
         row("0-CLIP, without colors", comparison.without_colors),
     ]
     if comparison.complete is None:
-        rows.append((f"{k}-CLIP, random colorings", value(comparison, last), "depends on the draw"))
-        rows.append(("∞-CLIP, all colorings", "–", "not computed, too many colorings"))
+        rows.append((f"{k}-CLIP, random colorings", "depends on the draw", value(comparison, last)))
+        rows.append(("∞-CLIP, all colorings", "not computed, too many colorings", "–"))
     else:
         rows.append(row("∞-CLIP, all colorings", comparison.complete))
     if comparison.canonical is None:
-        rows.append(("canonical colorings", "–", "not computed"))
+        rows.append(("canonical colorings", "not computed", "–"))
     else:
         rows.append(row("CLIP with canonical colorings", comparison.canonical.difference))
     return rows
@@ -93,8 +93,8 @@ def colorings_text(comparison: Comparison) -> list[str]:
     """Explain the random colorings."""
     sentences = [
         "A coloring gives distinct colors to nodes with identical attributes. Each step has a "
-        "random coloring of each graph. CLIP computes a representation for each coloring, and the maximum "
-        "over colorings in each channel.",
+        "random coloring of each graph. CLIP computes a representation for each coloring, and "
+        "the maximum over colorings in each channel.",
         "With few colorings the difference also depends on which ones were drawn, even for "
         "isomorphic graphs; only the maxima over all colorings do not.",
     ]

@@ -44,7 +44,7 @@ class DifferenceCurve:
             _, height = self.place(1, self.level)
             level = (
                 f'<path class="level" d="M{_LEFT:g} {height:g}H{end:g}"/>'
-                f'<text class="level" x="{end:g}" y="{_level_text(height):g}" '
+                f'<text class="level" x="{end:g}" y="{height - 5:g}" '
                 'text-anchor="end">∞-CLIP</text>\n'
             )
         description = (
@@ -80,11 +80,6 @@ class DifferenceCurve:
         )
         parts.append(f'<text x="4" y="{_TOP - 12:g}">difference between the maxima</text>')
         return "\n".join(parts) + "\n"
-
-
-def _level_text(height: float) -> float:
-    """Return the height of the text of the level: above it, or below it at the bottom."""
-    return height - 5
 
 
 def ticks(largest: float) -> list[float]:
