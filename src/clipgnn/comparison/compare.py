@@ -69,23 +69,30 @@ def compare(
 
     drawn = min(max(counts), CURVE_COLORINGS)
     colorings = random_colorings(partition, drawn, seed)
-    parts = colorings.split(graphs.node_pointers.diff().tolist(), 1)
-    rows = [of_colorings(model, *pair) for pair in zip(own, parts, strict=True)]
-    maxima = [row.cummax(0).values for row in rows]
+    of_first, of_second = colorings.split(graphs.node_pointers.diff().tolist(), 1)
+    rows = of_colorings(model, own[0], of_first), of_colorings(model, own[1], of_second)
     differences = largest_difference(*rows).tolist()
-    curve = largest_difference(*maxima).tolist()
+    curve = largest_difference(rows[0].cummax(0).values, rows[1].cummax(0).values).tolist()
     shown = range(min(num_colorings, drawn))
     plain = without_colors(networks.without_colors, graphs)
     canonical, problem = _canonical(graphs, networks)
     complete = None
     if max(counts) <= most_enumerated:
-        complete = float(largest_difference(*(over_all_colorings(model, one) for one in own)))
+        one, other = (over_all_colorings(model, graph) for graph in own)
+        complete = float(largest_difference(one, other))
+    views = _views((first, second), graphs, attributes, counts)
     return Comparison(
-        *_views((first, second), graphs, attributes, counts),
+        first=views[0],
+        second=views[1],
         rounds=_rounds(graphs, attributes),
-        without_colors=float(largest_difference(*plain)),
+        without_colors=float(largest_difference(plain[0], plain[1])),
         steps=[
-            Step(*(part[place].tolist() for part in parts), differences[place], curve[place])
+            Step(
+                first=of_first[place].tolist(),
+                second=of_second[place].tolist(),
+                difference=differences[place],
+                maximum=curve[place],
+            )
             for place in shown
         ],
         curve=[(place + 1, curve[place]) for place in _chosen(len(curve), len(shown))],
@@ -135,7 +142,7 @@ def _canonical(graphs: PackedGraphs, networks: Networks) -> tuple[Canonical | No
         )
     first, second = (own.tolist() for own in colors.split(graphs.node_pointers.diff().tolist()))
     found = Canonical(
-        first, second, are_isomorphic(batch, colors), float(largest_difference(*rows))
+        first, second, are_isomorphic(batch, colors), float(largest_difference(rows[0], rows[1]))
     )
     return found, None
 

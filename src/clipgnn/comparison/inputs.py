@@ -93,7 +93,7 @@ def read_graph(text: str, options: FileOptions | None = None) -> GivenGraph:
         raise InvalidParameterError(
             "A graph must be a file, a graph in graph6 or sparse6, or the name of an example "
             f"(clipgnn compare --list). Got {text!r}."
-            f"{suggestion(text, NAMED_GRAPHS) or problem and f' As graph6: {problem}'}"
+            f"{suggestion(text, NAMED_GRAPHS) or (problem and f' As graph6: {problem}')}"
         )
     return _checked(_from_file(path, number, options))
 

@@ -65,7 +65,7 @@ def _plain(given: GivenGraph) -> Graph:
     other = next((weight for weight in weights if weight != 1), 1)
     if other != 1:
         raise _unsupported(given, "have no weights of edges", f"the weight {shown(other)}")
-    plain = nx.Graph()
+    plain: Graph = nx.Graph()
     plain.add_nodes_from(graph.nodes(data=True))
     plain.add_edges_from(graph.edges())
     if plain.number_of_edges() < graph.number_of_edges():

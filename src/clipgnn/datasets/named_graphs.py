@@ -25,7 +25,7 @@ class NamedGraph:
     Attributes:
         description: what the graph is, in a few words.
         partner: name of a graph that is interesting to compare it with.
-        make: function that returns the graph, with the nodes 0, 1, …
+        make: function that returns the graph, with nodes of any kind that can be sorted.
     """
 
     description: str
@@ -49,7 +49,7 @@ def named_graph(name: str) -> Graph | None:
         (22, None)
     """
     if name in NAMED_GRAPHS:
-        return NAMED_GRAPHS[name].make()
+        return _numbered(NAMED_GRAPHS[name].make())
     found = re.fullmatch(r"(cycle|csl)-([0-9]{1,9})(?:-([0-9]{1,9}))?", name)
     if found is None or (found[1] == "csl") != (found[3] is not None):
         return None
@@ -69,7 +69,11 @@ def named_graph(name: str) -> Graph | None:
 
 
 def _numbered(graph: Graph) -> Graph:
-    return nx.convert_node_labels_to_integers(graph, ordering="sorted")
+    """Copy a graph with the nodes 0, 1, … in this order, and without attributes."""
+    number = {node: place for place, node in enumerate(sorted(graph))}
+    copy: Graph = nx.empty_graph(len(graph))
+    copy.add_edges_from((number[one], number[other]) for one, other in graph.edges())
+    return copy
 
 
 def _two_triangles() -> Graph:
@@ -92,16 +96,16 @@ def _bicyclopentyl() -> Graph:
 
 def _shrikhande() -> Graph:
     """Nodes are pairs of integers modulo 4, with edges along (1, 0), (0, 1) and (1, 1)."""
-    graph = nx.Graph()
+    graph: Graph = nx.Graph()
     for x in range(4):
         for y in range(4):
             for dx, dy in ((1, 0), (0, 1), (1, 1)):
                 graph.add_edge((x, y), ((x + dx) % 4, (y + dy) % 4))
-    return _numbered(graph)
+    return graph
 
 
 def _rook() -> Graph:
-    return _numbered(nx.cartesian_product(nx.complete_graph(4), nx.complete_graph(4)))
+    return nx.cartesian_product(nx.complete_graph(4), nx.complete_graph(4))
 
 
 NAMED_GRAPHS: Mapping[str, NamedGraph] = {

@@ -27,7 +27,7 @@ def place_nodes(graph: Graph, *, rings: bool = False) -> dict[Any, NDArray[np.fl
     left = 0.0
     for component in nx.connected_components(graph.to_undirected()):
         # A subgraph has the order of a set; `graph` has the order of its nodes.
-        part = nx.Graph()
+        part: Graph = nx.Graph()
         part.add_nodes_from(node for node in graph if node in component)
         part.add_edges_from(graph.subgraph(component).edges())
         method = nx.circular_layout if rings else nx.kamada_kawai_layout
