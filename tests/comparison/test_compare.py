@@ -2,6 +2,7 @@
 
 import random
 import sys
+from typing import Any
 
 import networkx as nx
 import pytest
@@ -14,18 +15,18 @@ from clipgnn.errors import InvalidGraphError, InvalidParameterError
 needs_igraph = pytest.mark.needs("igraph")
 
 
-def pair(first: str, second: str, **options: int) -> Comparison:
+def pair(first: str, second: str, **options: Any) -> Comparison:
     return compare(read_graph(first), read_graph(second), **options)
 
 
 def shuffled(graph: nx.Graph, seed: int) -> nx.Graph:
     order = list(graph)
     random.Random(seed).shuffle(order)
-    copy = nx.Graph()
+    copy: nx.Graph[int] = nx.Graph()
     copy.add_nodes_from((order[node], data) for node, data in graph.nodes(data=True))
     copy.add_edges_from((order[one], order[other]) for one, other in graph.edges())
     nodes = sorted(copy)
-    result = nx.Graph()
+    result: nx.Graph[int] = nx.Graph()
     result.add_nodes_from((node, copy.nodes[node]) for node in nodes)
     result.add_edges_from(copy.edges())
     return result
@@ -55,7 +56,9 @@ def test_pairs_that_message_passing_cannot_distinguish(first: str, second: str) 
     if found.complete is not None:
         assert not found.is_zero(found.complete)
         # All colorings are drawn, so that the curve ends at the level of ∞-CLIP.
-        assert found.curve[-1] == (720, pytest.approx(found.complete, rel=1e-9))
+        number, last = found.curve[-1]
+        assert number == 720
+        assert last == pytest.approx(found.complete, rel=1e-9)
 
 
 @needs_igraph
@@ -160,7 +163,7 @@ def test_graphs_that_are_not_supported(graph: nx.Graph, message: str) -> None:
 def test_attributes() -> None:
     labeled = nx.path_graph(3)
     nx.set_node_attributes(labeled, {0: "a", 1: "b", 2: "a"}, "kind")
-    nx.set_edge_attributes(labeled, "single", "bond")
+    nx.set_edge_attributes(labeled, {edge: {"bond": "single"} for edge in labeled.edges()})
     plain = nx.path_graph(3)
     with pytest.raises(InvalidGraphError, match="Only graph has 'kind'"):
         compare(given(labeled), given(plain))
