@@ -102,6 +102,7 @@ PAGES_WITH_COMMANDS = {"docs/tutorial.md"}
     "page",
     [
         "README.md",
+        "docs/compare.md",
         "docs/data.md",
         "docs/estimators.md",
         pytest.param("docs/experiments.md", marks=pytest.mark.needs("pandas")),

@@ -91,7 +91,7 @@ class GraphDrawing:
         known = fills(palette)
         own_names = self.graph.names if names else [""] * len(self.graph.names)
         longest = max(len(label(name, palette - 1)) for name in own_names)
-        font = min(_FONT, 3.1 * self.radius / longest, 1.5 * self.radius)
+        font = min(_FONT, 2.7 * self.radius / longest, 1.5 * self.radius)
         nodes = "".join(
             f'<g data-name="{text(name)}"><circle cx="{x:.1f}" cy="{y:.1f}" r="{self.radius:.1f}" '
             f'fill="{known[color][0]}"/><text x="{x:.1f}" y="{y:.1f}" fill="{known[color][1]}">'
