@@ -21,7 +21,7 @@ help:
 	@echo "make test       lint and the test suite"
 	@echo "make docs       build the site (site/index.html), check its links, run its code"
 	@echo "make figures    draw docs/figures again, from the stores of results/"
-	@echo "make test-browser  the page of clipgnn report, in a headless Chromium"
+	@echo "make test-browser  the pages of clipgnn report and compare, in a headless Chromium"
 	@echo "make slow       the tests that take long"
 	@echo "make fuzz       100,000 random inputs (EXAMPLES=, OUTPUT=counts.md, SEED=)"
 	@echo "make lint       ruff, mypy, import-linter"

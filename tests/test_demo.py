@@ -34,6 +34,7 @@ def test_it_prints_both_accuracies_and_draws(
     printed = capsys.readouterr().out
     assert "0-CLIP:" in printed
     assert "16-CLIP:" in printed
+    assert "clipgnn compare hexagon two-triangles -o page.html" in printed
     assert picture.stat().st_size > 10_000
 
 

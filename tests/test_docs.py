@@ -113,6 +113,7 @@ def test_commands_of_the_tutorial_run(
     "page",
     [
         "README.md",
+        "docs/compare.md",
         "docs/data.md",
         "docs/estimators.md",
         pytest.param("docs/experiments.md", marks=pytest.mark.needs("pandas")),

@@ -21,6 +21,28 @@ NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable"
 SECONDS = 60.0
 """How long to wait for an answer of the browser."""
 
+CONTRAST = """
+(() => {
+  const parts = color => color.match(/[0-9.]+/g).slice(0, 3).map(Number);
+  const light = color => parts(color).map(value => value / 255)
+    .map(value => value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4)
+    .reduce((sum, value, place) => sum + value * [0.2126, 0.7152, 0.0722][place], 0);
+  const behind = own => {
+    for (; own; own = own.parentElement) {
+      const color = getComputedStyle(own).backgroundColor;
+      if (!color.startsWith("rgba(0, 0, 0, 0")) return color;
+    }
+  };
+  return Array.from(document.querySelectorAll("p, li, td, th, figcaption, summary, a, svg text"),
+    own => {
+      const style = getComputedStyle(own);
+      const [a, b] = [light(own.closest("svg") ? style.fill : style.color), light(behind(own))];
+      return [(Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05), own.textContent.slice(0, 40)];
+    });
+})()
+"""
+"""Contrast between each text and its background, with the text."""
+
 # Chromium reads commands from descriptor 3 and writes answers to descriptor 4.
 _BEGIN = """
 import os, sys
@@ -123,7 +145,7 @@ class Browser:
 
     def press(self, key: str) -> None:
         """Press and release a key, such as "Tab" or "Enter"."""
-        code = {"Tab": 9, "Enter": 13, "ArrowRight": 39}[key]
+        code = {"Tab": 9, "Enter": 13, "End": 35, "Home": 36, "ArrowRight": 39}[key]
         text = {"text": "\r"} if key == "Enter" else {}
         about = {"key": key, "code": key, "windowsVirtualKeyCode": code}
         self.call("Input.dispatchKeyEvent", type="keyDown", **about, **text)

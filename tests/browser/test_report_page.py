@@ -1,10 +1,9 @@
 """The page of a report in a real browser: visible on every screen, usable by keyboard, silent."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.browser.chromium import DESKTOP, NAMES, PHONE, Browser, find_chromium
+from tests.browser.chromium import CONTRAST, DESKTOP, PHONE, Browser
 from tests.report.kept import keep, keeping
 
 from clipgnn.experiments.executors.in_process import InProcessExecutor
@@ -41,15 +40,6 @@ FOCUS = """
   return [own.tagName, (own.closest("figure") || {}).id || own.getAttribute("href"), seen];
 })()
 """
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    program = find_chromium()
-    if program is None:
-        pytest.skip(f"no browser is installed: none of {', '.join(NAMES)} was found")
-    with Browser(program, tmp_path_factory.mktemp("profile")) as opened:
-        yield opened
 
 
 @pytest.fixture(scope="module")
@@ -125,28 +115,6 @@ def test_text_can_be_read_on_a_phone(browser: Browser, page: Path) -> None:
         " parseFloat(getComputedStyle(own).fontSize))"
     )
     assert min(sizes) >= 12
-
-
-CONTRAST = """
-(() => {
-  const parts = color => color.match(/[0-9.]+/g).slice(0, 3).map(Number);
-  const light = color => parts(color).map(value => value / 255)
-    .map(value => value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4)
-    .reduce((sum, value, place) => sum + value * [0.2126, 0.7152, 0.0722][place], 0);
-  const behind = own => {
-    for (; own; own = own.parentElement) {
-      const color = getComputedStyle(own).backgroundColor;
-      if (!color.startsWith("rgba(0, 0, 0, 0")) return color;
-    }
-  };
-  return Array.from(document.querySelectorAll("p, li, td, th, figcaption, summary, a, svg text"),
-    own => {
-      const style = getComputedStyle(own);
-      const [a, b] = [light(own.closest("svg") ? style.fill : style.color), light(behind(own))];
-      return [(Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05), own.textContent.slice(0, 40)];
-    });
-})()
-"""
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])

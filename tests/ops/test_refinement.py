@@ -6,7 +6,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clipgnn.ops.refinement import lexicographic_ranks, refine_colors
+from clipgnn.ops.refinement import lexicographic_ranks, refine_colors, refinement_rounds
 
 SEQUENCES = st.lists(st.lists(st.integers(0, 2), max_size=4), min_size=1, max_size=10)
 
@@ -62,3 +62,13 @@ def test_regular_graphs_are_not_told_apart() -> None:
     both = nx.disjoint_union(ring, triangles)
     edges = torch.tensor([*both.edges, *((b, a) for a, b in both.edges)]).t()
     assert refine_colors(torch.zeros(12, dtype=torch.int64), edges).tolist() == [0] * 12
+
+
+def test_rounds_end_with_the_stable_colors() -> None:
+    path = nx.path_graph(7)
+    edges = torch.tensor([*path.edges, *((b, a) for a, b in path.edges)]).t()
+    rounds = list(refinement_rounds(torch.zeros(7, dtype=torch.int64), edges))
+    assert [int(own.max()) + 1 for own in rounds] == [1, 2, 3, 4]
+    assert rounds[-1].equal(refine_colors(torch.zeros(7, dtype=torch.int64), edges))
+    nothing = torch.zeros(0, dtype=torch.int64)
+    assert refine_colors(nothing, torch.zeros(2, 0, dtype=torch.int64)).numel() == 0

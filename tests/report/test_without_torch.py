@@ -38,6 +38,7 @@ main()
     [
         "clipgnn.report",
         "clipgnn.report.coloring_figure, clipgnn.report.drawings",
+        "clipgnn.report.comparison_page",
         "clipgnn.experiments",
         "clipgnn.experiments.store",
         "clipgnn.cli",

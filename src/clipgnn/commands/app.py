@@ -7,6 +7,7 @@ import typer
 import clipgnn
 from clipgnn.commands import experiment
 from clipgnn.commands.bench import bench
+from clipgnn.commands.compare import compare
 from clipgnn.commands.cv import cv
 from clipgnn.commands.data import data
 from clipgnn.commands.demo import demo
@@ -23,7 +24,7 @@ app = typer.Typer(
     rich_markup_mode="markdown",
     pretty_exceptions_enable=False,
 )
-for command in (train, predict, evaluate, cv, inspect, draw, report, demo, data):
+for command in (train, predict, evaluate, cv, inspect, draw, compare, report, demo, data):
     app.command()(command)
 app.add_typer(experiment.app, name="experiment")
 app.command()(bench)

@@ -58,6 +58,7 @@ def demo(
         console.print(f"   {curve.name:>7}: {100 * curve.final:5.1f} % of the test graphs")
     show.draw(pair, curves, output)
     console.print(f"Took {time.perf_counter() - start:.0f} s. Figure: {one_line(str(output))}")
+    console.print("Coloring by coloring: clipgnn compare hexagon two-triangles -o page.html")
 
 
 def _check_figure_path(path: Path) -> None:

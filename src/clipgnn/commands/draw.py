@@ -15,8 +15,6 @@ from clipgnn.commands.terminal import terminal
 from clipgnn.errors import DatasetFileError, InvalidParameterError, counted, one_line
 
 if TYPE_CHECKING:
-    from torch import Tensor
-
     from clipgnn.graphs.packed import PackedGraphs
 
 MOST_NODES = 200
@@ -79,8 +77,10 @@ def _write(graph: "PackedGraphs", k: int, seed: int, output: Path) -> int:
     import torch
 
     from clipgnn.coloring import color_groups, num_colorings, sample_colorings
+    from clipgnn.coloring.group_names import group_names
     from clipgnn.report.coloring_figure import draw_colorings
     from clipgnn.report.figures import write_figure
+    from clipgnn.report.placement import place_nodes
 
     groups = color_groups(graph.x)
     total = num_colorings(groups)
@@ -94,55 +94,12 @@ def _write(graph: "PackedGraphs", k: int, seed: int, output: Path) -> int:
     skeleton.add_edges_from(nodes.edges())
     figure = draw_colorings(
         skeleton,
-        dict(zip(order, _names(graph, groups, nodes), strict=True)),
+        dict(zip(order, group_names(graph, groups), strict=True)),
         {
             f"coloring {number}": dict(zip(order, own, strict=True))
             for number, own in enumerate(drawn.tolist(), start=1)
         },
-        _layout(skeleton),
+        place_nodes(skeleton),
     )
     write_figure(figure, output)
     return k
-
-
-def _layout(graph: Any) -> dict[Any, Any]:
-    """Place the components side by side, with edges of a mean length of 1."""
-    import networkx as nx
-    import numpy as np
-
-    places: dict[Any, Any] = {}
-    left = 0.0
-    for component in nx.connected_components(graph.to_undirected()):
-        part = graph.subgraph(component)
-        own = nx.kamada_kawai_layout(part) if len(part) > 1 else dict.fromkeys(part, np.zeros(2))
-        lengths = [np.linalg.norm(own[one] - own[other]) for one, other in part.edges()]
-        scale = max(float(np.mean(lengths)), 1e-9) if lengths else 1.0
-        spots = np.array([own[node] for node in own]) / scale
-        spots -= [spots[:, 0].min() - left, spots[:, 1].mean()]
-        places.update(zip(own, spots, strict=True))
-        left = float(spots[:, 0].max()) + 1.0
-    return places
-
-
-def _names(graph: "PackedGraphs", groups: "Tensor", nodes: Any) -> list[str]:
-    """Name the group of each node: by its first attribute of text, numbered if that is not enough.
-
-    The name is empty if all nodes are identical.
-    """
-    numbers = groups.tolist()
-    if max(numbers) == 0:
-        return [""] * len(numbers)
-    texts = [
-        next((own for own in data.values() if isinstance(own, str)), "")
-        for data in (nodes.nodes[node] for node in nodes)
-    ]
-    if graph.x.dim() == 1 and graph.encoding is None:
-        texts = [str(own) for own in graph.x.tolist()]
-    by_text: dict[str, list[int]] = {}
-    for text, own in zip(texts, numbers, strict=True):
-        if own not in by_text.setdefault(text, []):
-            by_text[text].append(own)
-    return [
-        text if text and len(by_text[text]) == 1 else f"{text or 'A'}{by_text[text].index(own) + 1}"
-        for text, own in zip(texts, numbers, strict=True)
-    ]

@@ -1,5 +1,7 @@
 """Color refinement (1-WL), and the lexicographic ranks that it uses."""
 
+from collections.abc import Iterator
+
 import torch
 from jaxtyping import Int
 from torch import Tensor
@@ -24,17 +26,32 @@ def refine_colors(
     Returns:
         Colors from 0, without gaps.
     """
+    *_, stable = refinement_rounds(colors, edge_index)
+    return stable
+
+
+def refinement_rounds(
+    colors: Int[Tensor, "nodes"], edge_index: Int[Tensor, "2 edges"]
+) -> Iterator[Int[Tensor, "nodes"]]:
+    """Yield the colors of `refine_colors` before the refinement and after each round.
+
+    The last colors are stable. They are yielded once, although another round is needed to know it.
+
+    Args:
+        colors: integers, equal for nodes that are equal before the refinement.
+        edge_index: edges of all graphs, with nodes numbered across the graphs.
+    """
     source, target = edge_index
     colors = torch.unique(colors, return_inverse=True)[1]
     pointers = pointers_from_index(target.sort().values, colors.numel())
-    count = 0
+    count = -1
     while count < (largest := _count(colors)):
+        yield colors
         count = largest
         # Sort by target, and by the color of the neighbor, descending.
         order = torch.argsort(target * largest + (largest - 1 - colors[source]))
         ranks = lexicographic_ranks(colors[source][order], pointers, first=colors)
         colors = torch.unique(ranks, return_inverse=True)[1]
-    return colors
 
 
 def lexicographic_ranks(

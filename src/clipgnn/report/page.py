@@ -1,10 +1,10 @@
 """The page of a report: one HTML file without scripts, which loads nothing."""
 
 from collections.abc import Sequence
-from importlib.resources import files
 from typing import TYPE_CHECKING
 
 from clipgnn.errors import counted
+from clipgnn.report.document import document
 from clipgnn.report.layout import DIVERGED, choice_text, divergences, number
 from clipgnn.report.page_parts import (
     details,
@@ -13,16 +13,12 @@ from clipgnn.report.page_parts import (
     items,
     paragraphs,
     results_table,
-    text,
 )
 from clipgnn.report.report import Report
 from clipgnn.report.table import Table
 
 if TYPE_CHECKING:
     from clipgnn.report.drawings import Drawing
-
-_POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
-"""Content security policy: nothing is loaded or executed; figures have styles of their own."""
 
 _FEW = 12
 """Number of rows of a table that is shown at once; longer ones can be opened."""
@@ -82,22 +78,10 @@ def render_html(report: Report) -> str:
         sections[key] = (title, _figures(report, key, explanation, own))
     sections["configurations"] = ("Chosen configurations", _choices(report.table))
     sections["provenance"] = ("Provenance", items(report.table.provenance))
-    links = "".join(f'<li><a href="#{key}">{own[0]}</a></li>' for key, own in sections.items())
-    body = "".join(
-        f'<section id="{key}">\n<h2>{title}</h2>\n{content}</section>\n'
-        for key, (title, content) in sections.items()
-    )
-    title = text(report.table.title)
-    style = files("clipgnn.report").joinpath("page.css").read_text(encoding="utf-8")
-    return (
-        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        '<meta name="color-scheme" content="light dark">\n'
-        f"<title>{title}</title>\n<style>\n{style}</style>\n</head>\n<body>\n"
-        f"<header>\n<h1>{title}</h1>\n{paragraphs([report.table.incompleteness], 'alert')}"
-        f'</header>\n<nav aria-label="Sections"><ul>{links}</ul></nav>\n'
-        f"<main>\n{body}</main>\n</body>\n</html>\n"
+    return document(
+        report.table.title,
+        sections,
+        introduction=paragraphs([report.table.incompleteness], "alert"),
     )
 
 

@@ -66,7 +66,7 @@ def grid(
         + "</tr>\n"
         for row in rows
     )
-    return _scrolled(f"{_head(names)}<tbody>\n{body}</tbody>", label)
+    return _scrolled(f"{_head(names, words)}<tbody>\n{body}</tbody>", label)
 
 
 def results_table(table: Table) -> str:
@@ -93,8 +93,11 @@ def figure(drawing: "Drawing") -> str:
     )
 
 
-def _head(names: Sequence[str]) -> str:
-    cells = "".join(f'<th scope="col">{text(name)}</th>' for name in names)
+def _head(names: Sequence[str], words: Sequence[int] = ()) -> str:
+    cells = "".join(
+        f'<th scope="col"{" class=text" if place in words else ""}>{text(name)}</th>'
+        for place, name in enumerate(names)
+    )
     return f"<thead><tr>{cells}</tr></thead>\n"
 
 

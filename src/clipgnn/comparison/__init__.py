@@ -1,0 +1,1 @@
+"""Comparison of two graphs: what message passing, colorings and canonical colorings distinguish."""

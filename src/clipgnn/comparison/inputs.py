@@ -1,0 +1,195 @@
+"""The two graphs of a comparison, given as text: files, graph6 or sparse6, names."""
+
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import networkx as nx
+
+from clipgnn.datasets.graph_files.entries import GraphFile
+from clipgnn.datasets.named_graphs import NAMED_GRAPHS, named_graph
+from clipgnn.datasets.sources import open_source
+from clipgnn.errors import DatasetFileError, InvalidGraphError, InvalidParameterError, suggestion
+from clipgnn.graphs.packed import PackedGraphs
+from clipgnn.parameters.datasets import DATASETS
+
+if TYPE_CHECKING:
+    Graph = nx.Graph[Any]  # generic in its type stubs only
+else:
+    Graph = nx.Graph
+
+MOST_NODES = 200
+"""Largest number of nodes of a graph that is compared."""
+
+_HEADERS = (">>graph6<<", ">>sparse6<<")
+_LONGEST_NAME = 40
+"""Number of characters of a string that are shown as the name of its graph."""
+
+
+@dataclass(frozen=True)
+class GivenGraph:
+    """A graph with a name, such as "hexagon" or "molecules.g6, line 7"."""
+
+    name: str
+    graph: Graph
+
+
+@dataclass(frozen=True)
+class FileOptions:
+    """How files are read; see `clipgnn.datasets.sources.open_source`."""
+
+    format: str | None = None
+    smiles_column: str | None = None
+    root: Path | None = None
+
+
+class _NotAStringError(ValueError):
+    """Text that is not graph6 or sparse6; empty if it has other characters than they have."""
+
+
+def read_graph(text: str, options: FileOptions | None = None) -> GivenGraph:
+    """Read a graph from a text.
+
+    The text is a file or folder of graphs, or the name of a data set, each with `#NUMBER` if there
+    are several graphs; a graph in graph6 or sparse6, with or without its header; or a name of
+    `clipgnn.datasets.named_graphs`.
+
+    Raises:
+        InvalidParameterError: if the text is none of these, or more than one.
+        InvalidGraphError: if the graph is too large, or has no nodes.
+        DatasetFileError: if a file is not valid, or has several graphs and no number was given.
+    """
+    options = options or FileOptions()
+    named, problem = named_graph(text), ""
+    string: Graph | None = None
+    try:
+        string = _from_string(text)
+    except _NotAStringError as error:
+        if text.startswith(_HEADERS):
+            raise InvalidGraphError(f"{text!r} must be a graph in graph6. {error}") from error
+        problem = str(error)
+    path, number = _with_number(text)
+    found = {
+        "a file": _exists(path),
+        "a name of an example": named is not None,
+        "a graph in graph6": string is not None,
+    }
+    kinds = [kind for kind, own in found.items() if own]
+    if len(kinds) > 1:
+        file = os.path.join(".", text)
+        other = f"write >>graph6<<{text} for graph6"
+        raise InvalidParameterError(
+            f"A graph must be given in one way. {text!r} is {' and '.join(kinds)}. Write {file} "
+            f"for the file, or {other if named is None else 'use another folder for the example'}."
+        )
+    if named is not None:
+        return GivenGraph(text, named)
+    if string is not None:
+        name = text if len(text) <= _LONGEST_NAME else f"{text[:_LONGEST_NAME]}…"
+        return _checked(GivenGraph(name, string))
+    if not _exists(path) and number is None and text not in DATASETS:
+        raise InvalidParameterError(
+            "A graph must be a file, a graph in graph6 or sparse6, or the name of an example "
+            f"(clipgnn compare --list). Got {text!r}."
+            f"{suggestion(text, NAMED_GRAPHS) or (problem and f' As graph6: {problem}')}"
+        )
+    return _checked(_from_file(path, number, options))
+
+
+def _with_number(text: str) -> tuple[str, int | None]:
+    """Split `file#3`; a file whose name ends in this way is not split."""
+    found = re.fullmatch(r"(.+)#([0-9]{1,18})", text, re.S)
+    if found is None or _exists(text):
+        return text, None
+    return found[1], int(found[2])
+
+
+def _exists(text: str) -> bool:
+    try:
+        return bool(text) and Path(text).exists()
+    except (OSError, ValueError):  # too long, or with a null character
+        return False
+
+
+def _from_string(text: str) -> Graph:
+    """Read graph6 or sparse6.
+
+    Raises:
+        _NotAStringError: if it is not one of them.
+        InvalidGraphError: if the graph is too large.
+    """
+    header = next((own for own in _HEADERS if text.startswith(own)), "")
+    content = text.removeprefix(header)
+    sparse = content.startswith(":")
+    body = content.removeprefix(":").encode("utf-8", "replace")
+    if not body or not all(63 <= byte <= 126 for byte in body):
+        raise _NotAStringError
+    size = _num_nodes(body)
+    # A few characters of sparse6 describe billions of nodes: check before nodes are created.
+    if sparse and size > MOST_NODES:
+        raise _too_large(text, size)
+    read: Any = nx.from_sparse6_bytes if sparse else nx.from_graph6_bytes
+    try:
+        graph: Graph = read(content.encode())
+    except Exception as error:  # networkx raises errors of many kinds
+        reason = str(error) or type(error).__name__
+        raise _NotAStringError(f"{reason.rstrip('.')}.") from error
+    return graph
+
+
+def _num_nodes(body: bytes) -> int:
+    """Read the number of nodes: one character, or three or six after one or two `~`."""
+    values = [byte - 63 for byte in body]
+    begin, end = (0, 1) if values[0] != 63 else (1, 4) if values[1:2] != [63] else (2, 8)
+    number = 0
+    for value in values[begin:end]:
+        number = number * 64 + value
+    return number
+
+
+def _from_file(name: str, number: int | None, options: FileOptions) -> GivenGraph:
+    source = open_source(
+        name, format=options.format, smiles_column=options.smiles_column, root=options.root
+    )
+    count = len(source.entries)
+    if number is None and count > 1:
+        raise DatasetFileError(
+            f"{source.name} must have one graph, or the number of a graph must be given. It has "
+            f"{count} graphs. Write {name}#1 for the first one."
+        )
+    if number is not None and not 1 <= number <= count:
+        raise DatasetFileError(
+            f"The number of a graph of {source.name} must be from 1 to {count}. Got {number}."
+        )
+    place = (number or 1) - 1
+    entry = source.entries[place]
+    if entry.problem is not None:
+        raise DatasetFileError(f"{source.name}, {entry.place}: {entry.problem}")
+    shown = source.name if count == 1 else f"{source.name}, {entry.place}"
+    return GivenGraph(shown, _as_networkx(source, place))
+
+
+def _as_networkx(source: GraphFile, place: int) -> Graph:
+    graphs = source.graphs([place])
+    if not isinstance(graphs, PackedGraphs):
+        [own] = graphs
+        if isinstance(own, nx.Graph):
+            return own
+        graphs = PackedGraphs.from_smiles([own])
+    return graphs.to_networkx()[0]
+
+
+def _checked(given: GivenGraph) -> GivenGraph:
+    if len(given.graph) > MOST_NODES:
+        raise _too_large(given.name, len(given.graph))
+    if len(given.graph) == 0:
+        raise InvalidGraphError(f"A graph must have at least one node. {given.name} has none.")
+    return given
+
+
+def _too_large(name: str, size: int) -> InvalidGraphError:
+    return InvalidGraphError(
+        f"A graph must have at most {MOST_NODES} nodes to be compared. {name} has {size}."
+    )

@@ -1,0 +1,124 @@
+"""The result of a comparison as plain numbers, without torch."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+ROUNDING = 1e-9
+"""Largest difference, relative to the representations, that is attributed to rounding."""
+
+
+@dataclass(frozen=True)
+class GraphView:
+    """A graph as it is drawn.
+
+    Attributes:
+        name: its name.
+        names: name of the attribute of each node; empty if all nodes have the same attributes.
+        edges: pairs of nodes, each edge once.
+        num_colorings: number of its colorings, Eq. (6).
+    """
+
+    name: str
+    names: Sequence[str]
+    edges: Sequence[tuple[int, int]]
+    num_colorings: int
+
+
+@dataclass(frozen=True)
+class Round:
+    """The colors after a round of color refinement, of the nodes of both graphs."""
+
+    first: Sequence[int]
+    second: Sequence[int]
+
+    @property
+    def equal(self) -> bool:
+        """Whether both graphs have the same number of nodes of each color."""
+        return Counter(self.first) == Counter(self.second)
+
+
+@dataclass(frozen=True)
+class Step:
+    """A coloring of each of the two graphs.
+
+    Attributes:
+        first, second: colors of the nodes.
+        difference: largest difference between the representations for these two colorings.
+        maximum: largest difference between the maxima over this coloring and those before it.
+    """
+
+    first: Sequence[int]
+    second: Sequence[int]
+    difference: float
+    maximum: float
+
+
+@dataclass(frozen=True)
+class Canonical:
+    """The canonical colorings.
+
+    Attributes:
+        first, second: colors of the nodes.
+        isomorphic: whether the graphs are isomorphic, attributes included.
+        difference: largest difference between the representations for these colorings.
+    """
+
+    first: Sequence[int]
+    second: Sequence[int]
+    isomorphic: bool
+    difference: float
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What distinguishes two graphs.
+
+    Attributes:
+        first, second: the graphs.
+        rounds: colors of color refinement, before the first round and after each.
+        without_colors: difference between the representations by 0-CLIP.
+        steps: the random colorings that are shown.
+        curve: numbers k of random colorings, and the difference between the maxima over them.
+        complete: difference between the maxima over all colorings (∞-CLIP); None if there are more
+            than `most_enumerated`.
+        canonical: the canonical colorings; None if `canonical_problem` prevents them.
+        canonical_problem: why there are no canonical colorings.
+        scale: largest absolute value of the representations that were compared.
+        seed: seed of weights and colorings.
+        channels, layers: size of the networks.
+        most_enumerated: largest number of colorings that are enumerated.
+        notes: what was not used of the graphs.
+    """
+
+    first: GraphView
+    second: GraphView
+    rounds: Sequence[Round]
+    without_colors: float
+    steps: Sequence[Step]
+    curve: Sequence[tuple[int, float]]
+    complete: float | None
+    canonical: Canonical | None
+    canonical_problem: str | None
+    scale: float
+    seed: int
+    channels: int
+    layers: int
+    most_enumerated: int
+    notes: Sequence[str] = ()
+
+    @property
+    def first_difference(self) -> int | None:
+        """The first round whose colors differ; None if message passing cannot distinguish."""
+        return next((number for number, own in enumerate(self.rounds) if not own.equal), None)
+
+    @property
+    def isomorphic(self) -> bool | None:
+        """Whether the graphs are isomorphic; None if it is not known."""
+        if self.first_difference is not None:
+            return False
+        return None if self.canonical is None else self.canonical.isomorphic
+
+    def is_zero(self, difference: float) -> bool:
+        """Whether a difference is zero up to rounding."""
+        return difference <= ROUNDING * max(self.scale, 1e-300)

@@ -1,0 +1,38 @@
+"use strict";
+// One player for each element with steps: a slider, two buttons, and the nodes of two graphs.
+for (const player of document.querySelectorAll("[data-player]")) {
+  const data = JSON.parse(player.querySelector("script").textContent);
+  const slider = player.querySelector("input");
+  const output = player.querySelector("output");
+  const drawings = player.querySelectorAll("svg:not(.chart)");
+  const marker = player.querySelector(".marker");
+  const show = () => {
+    const step = slider.valueAsNumber - 1;
+    [data.first, data.second].forEach((steps, place) => {
+      const colors = steps[step];
+      drawings[place].querySelectorAll(".nodes > g").forEach((node, number) => {
+        const [fill, ink] = data.fills[colors[number]];
+        const name = node.dataset.name;
+        node.firstChild.setAttribute("fill", fill);
+        node.lastChild.setAttribute("fill", ink);
+        node.lastChild.textContent = (name ? name + ", " : "") + (colors[number] + 1);
+      });
+      drawings[place].querySelector("desc").textContent =
+        "Colors of the nodes in their order: " + colors.map(color => color + 1).join(", ");
+    });
+    output.textContent = data.texts[step];
+    slider.setAttribute("aria-valuetext", data.texts[step]);
+    if (marker) {
+      marker.setAttribute("cx", data.points[step][0]);
+      marker.setAttribute("cy", data.points[step][1]);
+    }
+    const [previous, next] = player.querySelectorAll("button");
+    previous.disabled = step === 0;
+    next.disabled = step === data.texts.length - 1;
+  };
+  slider.addEventListener("input", show);
+  player.querySelectorAll("button").forEach((button, place) =>
+    button.addEventListener("click", () => { place ? slider.stepUp() : slider.stepDown(); show(); }));
+  player.querySelector(".controls").hidden = false;
+  show();
+}

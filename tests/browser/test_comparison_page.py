@@ -1,0 +1,155 @@
+"""The page of `clipgnn compare` in a real browser: slider and buttons, narrow, dark, no script."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.browser.chromium import CONTRAST, DESKTOP, PHONE, Browser
+
+from clipgnn.comparison.compare import compare
+from clipgnn.comparison.inputs import read_graph
+from clipgnn.report.comparison_page import render_comparison
+
+pytestmark = [pytest.mark.browser, pytest.mark.needs("igraph")]
+
+BOTH = pytest.mark.parametrize("size", [PHONE, DESKTOP], ids=["phone", "desktop"])
+
+STATE = """
+(() => {
+  const player = document.getElementById("steps").closest("[data-player]");
+  const texts = svg => Array.from(svg.querySelectorAll(".nodes text"), own => own.textContent);
+  const fills = svg => Array.from(svg.querySelectorAll(".nodes circle"), own =>
+    getComputedStyle(own).fill);
+  const [first, second] = player.querySelectorAll("svg:not(.chart)");
+  return {
+    value: document.getElementById("steps").value,
+    first: texts(first), second: texts(second), fills: fills(first),
+    described: first.querySelector("desc").textContent,
+    output: player.querySelector("output").textContent,
+    marker: player.querySelector(".marker").getAttribute("cx"),
+    disabled: Array.from(player.querySelectorAll("button"), own => own.disabled),
+  };
+})()
+"""
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("comparisons")
+    pairs = {"small": ("hexagon", "two-triangles"), "rounds": ("decalin", "bicyclopentyl")}
+    for name, pair in {**pairs, "large": ("csl-199-2", "csl-199-3")}.items():
+        found = compare(*map(read_graph, pair))
+        (folder / f"{name}.html").write_text(render_comparison(found), encoding="utf-8")
+    return folder
+
+
+@pytest.fixture
+def without_scripts(browser: Browser) -> Iterator[Browser]:
+    browser.call("Emulation.setScriptExecutionDisabled", value=True)
+    yield browser
+    browser.call("Emulation.setScriptExecutionDisabled", value=False)
+
+
+@BOTH
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("name", ["small", "rounds", "large"])
+def test_the_script_runs_nothing_is_loaded_and_everything_fits(
+    browser: Browser, pages: Path, size: tuple[int, int], dark: bool, name: str
+) -> None:
+    browser.open(pages / f"{name}.html", size, dark=dark)
+    assert browser.problems == []
+    assert browser.requests == [(pages / f"{name}.html").as_uri()]
+    assert browser.evaluate("document.documentElement.scrollWidth") <= size[0]
+    assert browser.evaluate("document.getElementById('steps').checkVisibility()")
+    background = browser.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert background == ("rgb(21, 24, 28)" if dark else "rgb(255, 255, 255)")
+
+
+def test_keys_move_through_the_colorings(browser: Browser, pages: Path) -> None:
+    browser.open(pages / "small.html")
+    browser.call("Page.bringToFront")
+    before = browser.evaluate(STATE)
+    assert before["disabled"] == [True, False]
+    assert sorted(before["first"]) == sorted(before["second"]) == list("123456")
+    for _ in range(50):
+        browser.press("Tab")
+        if browser.evaluate("document.activeElement.id") == "steps":
+            break
+    assert browser.evaluate("document.activeElement.id") == "steps"
+    outline = "getComputedStyle(document.activeElement).outlineStyle"
+    assert browser.evaluate(outline) == "solid", "focus is visible"
+    browser.press("ArrowRight")
+    after = browser.evaluate(STATE)
+    assert after["value"] == "2"
+    assert after["output"].startswith("Coloring 2 of 32:")
+    assert "The maxima over colorings 1 to 2 differ by" in after["output"]
+    assert after["first"] != before["first"] or after["second"] != before["second"]
+    assert after["described"].endswith(", ".join(after["first"]))
+    assert float(after["marker"]) > float(before["marker"])
+    assert len(set(after["fills"])) == 6
+    browser.press("End")
+    assert browser.evaluate(STATE)["value"] == "32"
+    assert browser.evaluate(STATE)["disabled"] == [False, True]
+    browser.press("Home")
+    assert browser.evaluate(STATE) == before
+
+
+def test_a_button_has_the_same_effect(browser: Browser, pages: Path) -> None:
+    browser.open(pages / "small.html", PHONE)
+    browser.call("Page.bringToFront")
+    browser.evaluate("document.querySelector('[data-player] button:last-of-type').focus()")
+    browser.press("Enter")
+    assert browser.evaluate(STATE)["value"] == "2"
+    box = "Array.from(document.querySelectorAll('button, input'), own => own.offsetHeight)"
+    assert min(browser.evaluate(box)) >= 40, "large enough for fingers"
+
+
+def test_rounds_of_color_refinement(browser: Browser, pages: Path) -> None:
+    browser.open(pages / "rounds.html")
+    browser.call("Page.bringToFront")
+    browser.evaluate("document.getElementById('rounds').focus()")
+    browser.press("End")
+    output = "document.querySelector('#message-passing output').textContent"
+    assert browser.evaluate(output).startswith("Round 2 of 2: 3 colors.")
+    texts = "Array.from(document.querySelectorAll('#message-passing text'), own => own.textContent)"
+    assert set(browser.evaluate(texts)) == {"1", "2", "3"}
+
+
+def test_the_page_without_scripts(without_scripts: Browser, pages: Path) -> None:
+    browser = without_scripts
+    browser.open(pages / "small.html", PHONE)
+    assert not browser.evaluate("document.querySelector('.controls').checkVisibility()")
+    state = browser.evaluate(STATE)
+    assert sorted(state["first"]) == list("123456")
+    assert state["output"].startswith("Coloring 1 of 32:")
+    assert browser.evaluate("document.querySelectorAll('svg').length") == 7
+    assert browser.evaluate("document.documentElement.scrollWidth") <= PHONE[0]
+
+
+def test_numbers_can_be_read_on_a_phone(browser: Browser, pages: Path) -> None:
+    for name in ("small", "rounds", "large"):
+        browser.open(pages / f"{name}.html", PHONE)
+        sizes = browser.evaluate(
+            "Array.from(document.querySelectorAll('svg text'), own =>"
+            " parseFloat(getComputedStyle(own).fontSize) * own.getScreenCTM().a)"
+        )
+        assert min(sizes) >= 7.5, name
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_text_has_contrast(browser: Browser, pages: Path, dark: bool) -> None:
+    browser.open(pages / "small.html", DESKTOP, dark=dark)
+    outside = CONTRAST.replace("svg text", ".chart text, output, label, h1, h2")
+    for ratio, text in browser.evaluate(outside):
+        assert ratio >= 4.5, text
+
+
+def test_the_printed_page(browser: Browser, pages: Path) -> None:
+    browser.open(pages / "small.html", DESKTOP, dark=True)
+    browser.media(dark=True, kind="print")
+    assert browser.evaluate("getComputedStyle(document.body).backgroundColor") == (
+        "rgb(255, 255, 255)"
+    )
+    assert not browser.evaluate("document.querySelector('.controls').checkVisibility()")
+    browser.media()
+    assert browser.pdf().startswith(b"%PDF")

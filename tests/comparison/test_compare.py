@@ -1,0 +1,176 @@
+"""What is said about pairs whose answer is known, and about isomorphic copies."""
+
+import random
+import sys
+from typing import Any
+
+import networkx as nx
+import pytest
+
+from clipgnn.comparison.compare import compare
+from clipgnn.comparison.inputs import GivenGraph, read_graph
+from clipgnn.comparison.results import Comparison
+from clipgnn.errors import InvalidGraphError, InvalidParameterError
+
+needs_igraph = pytest.mark.needs("igraph")
+
+
+def pair(first: str, second: str, **options: Any) -> Comparison:
+    return compare(read_graph(first), read_graph(second), **options)
+
+
+def shuffled(graph: nx.Graph, seed: int) -> nx.Graph:
+    order = list(graph)
+    random.Random(seed).shuffle(order)
+    copy: nx.Graph[int] = nx.Graph()
+    copy.add_nodes_from((order[node], data) for node, data in graph.nodes(data=True))
+    copy.add_edges_from((order[one], order[other]) for one, other in graph.edges())
+    nodes = sorted(copy)
+    result: nx.Graph[int] = nx.Graph()
+    result.add_nodes_from((node, copy.nodes[node]) for node in nodes)
+    result.add_edges_from(copy.edges())
+    return result
+
+
+@needs_igraph
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("hexagon", "two-triangles"),
+        ("decalin", "bicyclopentyl"),
+        ("prism", "k-3-3"),
+        ("petersen", "pentagonal-prism"),
+        ("rook-4x4", "shrikhande"),
+        ("csl-11-2", "csl-11-3"),
+    ],
+)
+def test_pairs_that_message_passing_cannot_distinguish(first: str, second: str) -> None:
+    found = pair(first, second, num_colorings=3)
+    assert found.first_difference is None
+    assert found.is_zero(found.without_colors)
+    assert found.isomorphic is False
+    assert found.canonical is not None
+    assert not found.is_zero(found.canonical.difference)
+    enumerable = found.first.num_colorings <= found.most_enumerated
+    assert (found.complete is not None) == enumerable
+    if found.complete is not None:
+        assert not found.is_zero(found.complete)
+        # All colorings are drawn, so that the curve ends at the level of ∞-CLIP.
+        number, last = found.curve[-1]
+        assert number == 720
+        assert last == pytest.approx(found.complete, rel=1e-9)
+
+
+@needs_igraph
+@pytest.mark.parametrize("name", ["hexagon", "decalin", "shrikhande", "csl-13-5"])
+def test_isomorphic_copies(name: str) -> None:
+    given = read_graph(name)
+    for seed in range(3):
+        copy = GivenGraph("copy", shuffled(given.graph, seed))
+        found = compare(given, copy, num_colorings=2, seed=seed)
+        assert found.isomorphic is True
+        assert found.is_zero(found.without_colors)
+        assert found.canonical is not None
+        assert found.is_zero(found.canonical.difference)
+        assert found.complete is None or found.is_zero(found.complete)
+
+
+@needs_igraph
+def test_canonical_colors_are_an_isomorphism() -> None:
+    for seed in range(8):
+        graph = nx.gnp_random_graph(9, 0.4, seed=seed)
+        nx.set_node_attributes(graph, {node: "ab"[node % 2] for node in graph}, "kind")
+        graph.add_edge(seed % 9, seed % 9)
+        found = compare(
+            GivenGraph("a", graph), GivenGraph("b", shuffled(graph, seed)), most_enumerated=0
+        )
+        own = found.canonical
+        assert own is not None
+        assert own.isomorphic
+        first, second = (
+            {frozenset((view.names[node], colors[node]) for node in edge) for edge in view.edges}
+            for view, colors in ((found.first, own.first), (found.second, own.second))
+        )
+        assert first == second
+    # A loop at another node, or another attribute, is another graph.
+    moved = graph.copy()
+    moved.remove_edge(seed % 9, seed % 9)
+    assert compare(GivenGraph("a", graph), GivenGraph("b", moved)).isomorphic is False
+
+
+def test_rounds_of_color_refinement() -> None:
+    found = pair("star", "path")
+    assert [own.equal for own in found.rounds] == [True, False, False]
+    assert found.first_difference == 1
+    assert found.isomorphic is False
+    assert len({*found.rounds[-1].first, *found.rounds[-1].second}) == 5
+    assert not found.is_zero(found.without_colors)
+    assert pair("path", "cycle-7").first_difference == 0, "another number of nodes"
+
+
+def test_colors_are_distinct_where_attributes_are_equal() -> None:
+    graph = nx.path_graph(5)
+    nx.set_node_attributes(graph, dict(enumerate("CCONN")), "element")
+    found = compare(GivenGraph("a", graph), GivenGraph("b", nx.Graph(graph)), num_colorings=100)
+    assert found.first.names == ["C", "C", "O", "N", "N"]
+    assert found.first.num_colorings == 4
+    assert len(found.steps) == 4
+    assert sorted({tuple(own.first) for own in found.steps}) == [
+        *((0, 1, 0, 0, 1), (0, 1, 0, 1, 0), (1, 0, 0, 0, 1), (1, 0, 0, 1, 0)),
+    ]
+    assert found.steps[-1].maximum == pytest.approx(found.complete, abs=1e-12)
+
+
+def test_the_same_seed_has_the_same_numbers() -> None:
+    assert pair("prism", "k-3-3", seed=3) == pair("prism", "k-3-3", seed=3)
+    assert pair("prism", "k-3-3", seed=3).complete != pair("prism", "k-3-3", seed=4).complete
+
+
+def test_the_running_maximum() -> None:
+    found = pair("hexagon", "two-triangles", num_colorings=5)
+    assert [k for k, _ in found.curve[:5]] == [1, 2, 3, 4, 5]
+    assert [own.maximum for own in found.steps] == [value for _, value in found.curve[:5]]
+    assert found.steps[0].difference == found.steps[0].maximum
+    assert pair("hexagon", "two-triangles", most_enumerated=719).complete is None
+
+
+def test_without_igraph(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "igraph", None)
+    found = pair("hexagon", "two-triangles")
+    assert found.canonical is None
+    assert "need igraph" in str(found.canonical_problem)
+    assert found.isomorphic is None
+    assert pair("star", "path").isomorphic is False
+
+
+def given(graph: nx.Graph) -> GivenGraph:
+    return GivenGraph("graph", graph)
+
+
+@pytest.mark.parametrize(
+    ("graph", "message"),
+    [
+        (nx.DiGraph([(0, 1)]), "must be undirected to be compared. graph has directed edges"),
+        (nx.MultiGraph([(0, 1), (0, 1)]), "must have no parallel edges"),
+        (nx.Graph([(0, 1, {"weight": 2.5})]), "has the weight 2.5"),
+    ],
+)
+def test_graphs_that_are_not_supported(graph: nx.Graph, message: str) -> None:
+    with pytest.raises(InvalidGraphError, match=message):
+        compare(given(graph), given(nx.path_graph(2)))
+
+
+def test_attributes() -> None:
+    labeled = nx.path_graph(3)
+    nx.set_node_attributes(labeled, {0: "a", 1: "b", 2: "a"}, "kind")
+    nx.set_edge_attributes(labeled, {edge: {"bond": "single"} for edge in labeled.edges()})
+    plain = nx.path_graph(3)
+    with pytest.raises(InvalidGraphError, match="Only graph has 'kind'"):
+        compare(given(labeled), given(plain))
+    with pytest.raises(InvalidParameterError, match="kinds"):
+        compare(given(labeled), given(labeled), node_attributes=["kinds"])
+    found = compare(given(labeled), given(plain), node_attributes=[])
+    assert found.first.names == ["", "", ""]
+    assert found.notes == ["Attributes of edges are not compared: bond."]
+    weights_of_one = nx.Graph([(0, 1, {"weight": 1.0})])
+    assert compare(given(weights_of_one), given(nx.path_graph(2))).first_difference is None

@@ -1,0 +1,81 @@
+"""Graphs given as text: files with numbers, graph6 and sparse6, names, and what is none of them."""
+
+from pathlib import Path
+
+import networkx as nx
+import pytest
+
+from clipgnn.comparison.inputs import MOST_NODES, FileOptions, read_graph
+from clipgnn.errors import ClipGNNError, InvalidGraphError, InvalidParameterError
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "two.g6").write_text("Bw\nCF\n")
+    (tmp_path / "one.g6").write_text(">>graph6<<Bw\n")
+    (tmp_path / "bad.g6").write_text("Bw\nBxxx\n")
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "nodes", "edges"),
+    [
+        ("hexagon", "hexagon", 6, 6),
+        ("csl-11-3", "csl-11-3", 11, 22),
+        ("Bw", "Bw", 3, 3),
+        (">>graph6<<Bw", ">>graph6<<Bw", 3, 3),
+        (":Cdv", ":Cdv", 4, 3),
+        ("one.g6", "one.g6", 3, 3),
+        ("two.g6#2", "two.g6, line 2", 4, 3),
+    ],
+)
+def test_ways_to_give_a_graph(text: str, name: str, nodes: int, edges: int) -> None:
+    found = read_graph(text)
+    assert found.name == name
+    assert (len(found.graph), found.graph.number_of_edges()) == (nodes, edges)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("two.g6", "It has 2 graphs. Write two.g6#1"),
+        ("two.g6#3", "must be from 1 to 2. Got 3"),
+        ("two.g6#0", "must be from 1 to 2. Got 0"),
+        ("bad.g6#2", "bad.g6, line 2: The graph must be graph6"),
+        ("missing.g6", "Got 'missing.g6'."),
+        ("missing.g6#1", "It is missing"),
+        ("hexagn", "Did you mean 'hexagon'"),
+        ("Dhxxx", "As graph6: Expected 10 bits"),
+        (">>graph6<<Bxx", "must be a graph in graph6. Expected 3 bits"),
+        (":~~~~~~~~~~", f"at most {MOST_NODES} nodes to be compared. :~~~~~~~~~~ has 68719476735"),
+        ("csl-11-9", "S of csl-N-S must be"),
+        ("cycle-201", "must be from 3 to 200"),
+        ("?", "at least one node"),
+        ("", "Got ''"),
+        ("a\0b", "must be a file"),
+        ("x" * 5000, "must be a file"),
+    ],
+)
+def test_other_text_is_an_error(text: str, message: str) -> None:
+    with pytest.raises(ClipGNNError, match=r".") as caught:
+        read_graph(text)
+    assert message in str(caught.value)
+
+
+def test_what_is_both_is_an_error(folder: Path) -> None:
+    (folder / "hexagon").touch()
+    (folder / "Bw").write_text("Bw\n")
+    with pytest.raises(InvalidParameterError, match="'hexagon' is a file and a name of an example"):
+        read_graph("hexagon")
+    with pytest.raises(InvalidParameterError, match="'Bw' is a file and a graph in graph6"):
+        read_graph("Bw")
+    assert read_graph("./Bw", FileOptions(format="graph6")).name == "Bw"
+
+
+def test_large_graphs_are_errors(folder: Path) -> None:
+    nx.write_graph6(nx.empty_graph(MOST_NODES + 1), folder / "large.g6")
+    with pytest.raises(InvalidGraphError, match=r"large\.g6 has 201"):
+        read_graph("large.g6")
+    largest = nx.to_graph6_bytes(nx.path_graph(MOST_NODES), header=False).decode().strip()
+    assert len(read_graph(largest).graph) == MOST_NODES

@@ -1,0 +1,173 @@
+"""The page of a comparison: one script, well-formed, escaped, useful without the script."""
+
+import base64
+import hashlib
+import json
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+
+import pytest
+
+from clipgnn.comparison.results import Canonical, Comparison, GraphView, Round, Step
+from clipgnn.report.comparison_page import render_comparison
+from clipgnn.report.comparison_texts import lead
+from clipgnn.report.difference_svg import DifferenceCurve, ticks
+from clipgnn.report.graph_svg import drawings, fills
+
+PATH = [(0, 1), (1, 2)]
+EVIL = "</script><script>alert(1)</script>"
+
+
+def some(**changes: object) -> Comparison:
+    base = Comparison(
+        first=GraphView(EVIL, ["", "", ""], PATH, 6),
+        second=GraphView("b & c", ["", "", ""], [*PATH, (0, 0)], 6),
+        rounds=[Round([0, 0, 0], [0, 0, 0]), Round([0, 1, 0], [1, 1, 0])],
+        without_colors=0.0,
+        steps=[Step([0, 1, 2], [2, 1, 0], 0.5, 0.5), Step([1, 0, 2], [0, 1, 2], 0.25, 0.4)],
+        curve=[(1, 0.5), (2, 0.4), (6, 0.3)],
+        complete=0.3,
+        canonical=Canonical([0, 1, 2], [0, 1, 2], False, 0.2),
+        canonical_problem=None,
+        scale=1.0,
+        seed=0,
+        channels=16,
+        layers=2,
+        most_enumerated=50_000,
+    )
+    return replace(base, **changes)  # type: ignore[arg-type]
+
+
+class Reader(HTMLParser):
+    """Checks that elements are closed in order; collects identifiers and references."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.ids: list[str] = []
+        self.used: list[str] = []
+        self.feed(page)
+        assert self.open == []
+
+    def handle_starttag(self, tag, attrs):
+        values = dict(attrs)
+        self.ids += [values["id"]] if "id" in values else []
+        self.used += [values["for"]] if tag == "label" else []
+        self.used += (values.get("aria-labelledby") or "").split()
+        if tag not in ("meta", "input", "br"):
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        pass
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+
+def test_the_page_is_well_formed() -> None:
+    page = Reader(render_comparison(some()))
+    assert len(set(page.ids)) == len(page.ids)
+    assert set(page.used) <= set(page.ids)
+
+
+def test_only_the_script_of_the_page_can_run() -> None:
+    page = render_comparison(some())
+    scripts = re.findall(r"<script>(.*?)</script>", page, re.S)
+    assert len(scripts) == 1
+    digest = base64.b64encode(hashlib.sha256(scripts[0].encode()).digest()).decode()
+    assert f"script-src 'sha256-{digest}'" in page
+    assert "default-src 'none'" in page
+    assert not re.search(r"https?://|url\(|@import|\son\w+=", page)
+    assert "alert(1)</script>" not in page
+    steps = [json.loads(own) for own in re.findall(r'json">(.*?)</script>', page)]
+    assert [len(own["texts"]) for own in steps] == [2, 2]
+    assert steps[1]["first"] == [[0, 1, 2], [1, 0, 2]]
+
+
+def test_the_first_state_needs_no_script() -> None:
+    page = render_comparison(some())
+    assert page.count('<div class="controls" hidden>') == 2
+    assert "Coloring 1 of 2" in page
+    assert "The maxima over coloring 1 differ by 0.5." in page
+    assert "<td>different</td>" in page
+    one = render_comparison(some(rounds=[Round([0] * 3, [0] * 3)], steps=some().steps[:1]))
+    assert "data-player" not in one.replace("[data-player]", "")
+    assert "Both graphs have one coloring only" in one
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({}, "message passing can distinguish them: the colors of color refinement differ from"),
+        ({"rounds": [Round([0], [0])]}, "gives equal colors. CLIP distinguishes them."),
+        (
+            {"rounds": [Round([0], [0])], "canonical": Canonical([0], [0], True, 1e-12)},
+            "over all colorings and with canonical colorings, the difference is 0.",
+        ),
+        (
+            {
+                "rounds": [Round([0], [0])],
+                "canonical": Canonical([0], [0], True, 0.0),
+                "complete": None,
+            },
+            "without colors and with canonical colorings, the difference is 0.",
+        ),
+        (
+            {"rounds": [Round([0], [0])], "canonical": None, "canonical_problem": "No igraph."},
+            "Whether they are isomorphic was not computed.",
+        ),
+    ],
+)
+def test_the_result_in_a_sentence(changes: dict[str, object], sentence: str) -> None:
+    assert sentence in lead(some(**changes))
+
+
+def test_what_was_not_computed_is_explained() -> None:
+    found = some(complete=None, canonical=None, canonical_problem="No igraph.", notes=["A note."])
+    page = render_comparison(replace(found, most_enumerated=5))
+    assert "a graph has 6 colorings, and at most 5 are enumerated" in page
+    assert "Not computed. No igraph." in page
+    assert "<li>A note.</li>" in page
+    assert "not computed, too many colorings" in page
+
+
+def test_text_can_be_read_on_every_fill() -> None:
+    def light(color: str) -> float:
+        parts = [int(color[place : place + 2], 16) / 255 for place in (1, 3, 5)]
+        linear = [x / 12.92 if x <= 0.04045 else ((x + 0.055) / 1.055) ** 2.4 for x in parts]
+        return sum(a * b for a, b in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
+
+    for number in (1, 7, 8, 200):
+        found = fills(number)
+        assert len({fill for fill, _ in found}) == number
+        for fill, ink in found:
+            one, other = sorted([light(fill), light(ink)])
+            assert (other + 0.05) / (one + 0.05) >= 4.5
+
+
+def test_drawings_have_one_size_and_nodes_do_not_overlap() -> None:
+    ring = [(node, (node + 1) % 30) for node in range(30)]
+    dense = [(one, other) for one in range(30) for other in range(one)]
+    views = [GraphView(str(own), [""] * 30, own, 1) for own in (ring, dense)]
+    one, other = drawings(*views)
+    assert one.size == other.size
+    for own in (one, other):
+        for node in range(29):
+            gap = ((own.places[node] - own.places[node + 1]) ** 2).sum() ** 0.5
+            assert gap > 2 * own.radius
+        assert own.places.min() >= own.radius
+        assert (own.places.max(axis=0) + own.radius <= own.size).all()
+
+
+def test_drawings_of_small_graphs() -> None:
+    for edges in ([], [(0, 0)]):
+        [own] = drawings(GraphView("a", [""], edges, 1))
+        assert "<circle" in own.svg("x", [0], 1, names=True)
+
+
+def test_the_curve() -> None:
+    curve = DifferenceCurve([(1, 0.0)], 0.0)
+    assert "∞-CLIP" in curve.svg()
+    assert ticks(1.0) == [0.0, 0.2, 0.4, 0.6, 0.8, 1.0]
+    assert "∞-CLIP" not in DifferenceCurve([(1, 0.1), (9, 0.2)], None).svg()
