@@ -17,6 +17,8 @@ from clipgnn.coloring.labeling import canonical_colors
 from clipgnn.errors import MissingDependencyError
 from clipgnn.graphs.exact import ExactBatch
 
+pytestmark = pytest.mark.needs("igraph")
+
 Pairs = list[tuple[int, int]]
 Values = list[float] | None
 

@@ -15,6 +15,8 @@ from clipgnn.coloring.precomputed import All
 from clipgnn.errors import TooManyColoringsError
 from clipgnn.training import ModelSpec, Recipe, Split, train
 
+pytestmark = pytest.mark.needs("igraph")
+
 
 def test_the_maximum_is_that_of_all_colorings() -> None:
     """On all graphs of up to 6 nodes."""

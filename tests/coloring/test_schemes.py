@@ -39,7 +39,17 @@ SCHEMES: dict[str, type[Scheme]] = {
     "individualized": Individualized,
     "precomputed": Precomputed,
 }
-every_scheme = pytest.mark.parametrize("make", SCHEMES.values(), ids=SCHEMES.keys())
+every_scheme = pytest.mark.parametrize(
+    "make",
+    [
+        pytest.param(
+            make,
+            id=name,
+            marks=[pytest.mark.needs("igraph")] if name in ("orbits", "canonical") else [],
+        )
+        for name, make in SCHEMES.items()
+    ],
+)
 
 
 def partition_of(scheme: Scheme, graphs: PackedGraphs) -> Partition:

@@ -246,7 +246,7 @@ def test_the_splits_of_the_counting_tasks():
         ({"seeds": [-1]}, "seeds: must be an integer from 0 to"),
         (
             {"protocol": "gim"},
-            r"protocol: must be one of gin, fair, last. Got 'gim'. Did you mean 'gin'\?",
+            r"protocol: must be one of gin, fair, last, pairs. Got 'gim'. Did you mean 'gin'\?",
         ),
         ({"published": "table3"}, "published: must be one of table1, table2"),
         ({"extremes": ["MUTAG"]}, "extremes: must be one of connectivity, csl"),

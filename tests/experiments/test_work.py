@@ -30,6 +30,7 @@ NEEDS_DATA = {
     "squared-error",
     "absolute-error",
     "all",
+    "orbits",
     "precomputed",
 }
 """Parameters and values that need other data, or other values beside them."""

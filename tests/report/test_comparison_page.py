@@ -9,7 +9,7 @@ from html.parser import HTMLParser
 
 import pytest
 
-from clipgnn.comparison.results import Canonical, Comparison, GraphView, Round, Step
+from clipgnn.comparison.results import CanonicalColorings, Comparison, GraphView, Round, Step
 from clipgnn.report.comparison_page import render_comparison
 from clipgnn.report.comparison_texts import lead
 from clipgnn.report.difference_svg import DifferenceCurve, ticks
@@ -28,7 +28,7 @@ def some(**changes: object) -> Comparison:
         steps=[Step([0, 1, 2], [2, 1, 0], 0.5, 0.5), Step([1, 0, 2], [0, 1, 2], 0.25, 0.4)],
         curve=[(1, 0.5), (2, 0.4), (6, 0.3)],
         complete=0.3,
-        canonical=Canonical([0, 1, 2], [0, 1, 2], False, 0.2),
+        canonical=CanonicalColorings([0, 1, 2], [0, 1, 2], False, 0.2),
         canonical_problem=None,
         scale=1.0,
         seed=0,
@@ -102,13 +102,13 @@ def test_the_first_state_needs_no_script() -> None:
         ({}, "message passing can distinguish them: the colors of color refinement differ from"),
         ({"rounds": [Round([0], [0])]}, "gives equal colors. CLIP distinguishes them."),
         (
-            {"rounds": [Round([0], [0])], "canonical": Canonical([0], [0], True, 1e-12)},
+            {"rounds": [Round([0], [0])], "canonical": CanonicalColorings([0], [0], True, 1e-12)},
             "over all colorings and with canonical colorings, the difference is 0.",
         ),
         (
             {
                 "rounds": [Round([0], [0])],
-                "canonical": Canonical([0], [0], True, 0.0),
+                "canonical": CanonicalColorings([0], [0], True, 0.0),
                 "complete": None,
             },
             "without colors and with canonical colorings, the difference is 0.",

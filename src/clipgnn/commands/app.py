@@ -13,6 +13,7 @@ from clipgnn.commands.data import data
 from clipgnn.commands.demo import demo
 from clipgnn.commands.draw import draw
 from clipgnn.commands.evaluate import evaluate
+from clipgnn.commands.expressivity import expressivity
 from clipgnn.commands.inspect import inspect
 from clipgnn.commands.predict import predict
 from clipgnn.commands.report import report
@@ -26,6 +27,7 @@ app = typer.Typer(
 )
 for command in (train, predict, evaluate, cv, inspect, draw, compare, report, demo, data):
     app.command()(command)
+app.command()(expressivity)
 app.add_typer(experiment.app, name="experiment")
 app.command()(bench)
 

@@ -60,7 +60,7 @@ def run(
     """
     experiment = part.overrides(protocol)(read_experiment(find_experiment(name)))
     path = store or default_store(name)
-    _run(
+    run_and_report(
         experiment,
         path,
         running.run_options(_module_folders(name)),
@@ -86,7 +86,7 @@ def resume(
     path = store or default_store(name)
     with open_store(path, name) as opened:
         experiment = stored_experiment(opened, experiment_name(name))
-    _run(
+    run_and_report(
         experiment,
         path,
         running.run_options(_module_folders(name)),
@@ -166,7 +166,7 @@ def repair(name: options.RunName, store: options.Store = None) -> None:
     console.print(one_line(f"{summary}."))
 
 
-def _run(
+def run_and_report(
     experiment: Experiment,
     path: Path,
     run_options: RunOptions,
@@ -175,6 +175,16 @@ def _run(
     *,
     quiet: bool,
 ) -> None:
+    """Run the unfinished trials of an experiment, and print or write its report.
+
+    Args:
+        experiment: the experiment.
+        path: store of its results.
+        run_options: how trials are run.
+        format_name: name of the format of the report; by default that of the file.
+        output: file of the report; None to print it.
+        quiet: whether to show no progress.
+    """
     chosen = format_of(format_name, output)  # an error must come before hours of training
     messages = terminal(stderr=True)
     with redirect_stdout(sys.stderr):  # PyG prints downloads to stdout

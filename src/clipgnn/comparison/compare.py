@@ -7,8 +7,9 @@ from torch import Tensor
 
 from clipgnn.coloring.group_names import group_names
 from clipgnn.coloring.groups import Partition
-from clipgnn.comparison.canonical import are_isomorphic, canonical_colors
+from clipgnn.coloring.labeling import canonical_colors
 from clipgnn.comparison.inputs import GivenGraph
+from clipgnn.comparison.isomorphism import are_isomorphic
 from clipgnn.comparison.pair import as_pair
 from clipgnn.comparison.representations import (
     CHANNELS,
@@ -20,7 +21,7 @@ from clipgnn.comparison.representations import (
     random_colorings,
     without_colors,
 )
-from clipgnn.comparison.results import Canonical, Comparison, GraphView, Round, Step
+from clipgnn.comparison.results import CanonicalColorings, Comparison, GraphView, Round, Step
 from clipgnn.errors import MissingDependencyError
 from clipgnn.graphs.packed import PackedGraphs
 from clipgnn.graphs.seeds import check_seed
@@ -130,7 +131,9 @@ def _rounds(graphs: PackedGraphs, attributes: Tensor) -> list[Round]:
     ]
 
 
-def _canonical(graphs: PackedGraphs, networks: Networks) -> tuple[Canonical | None, str | None]:
+def _canonical(
+    graphs: PackedGraphs, networks: Networks
+) -> tuple[CanonicalColorings | None, str | None]:
     batch = graphs.to_batch()
     try:
         colors = canonical_colors(batch)
@@ -141,7 +144,7 @@ def _canonical(graphs: PackedGraphs, networks: Networks) -> tuple[Canonical | No
             batch.x, batch.edge_index, batch.graph_of_node, colorings=colors[None]
         )
     first, second = (own.tolist() for own in colors.split(graphs.node_pointers.diff().tolist()))
-    found = Canonical(
+    found = CanonicalColorings(
         first, second, are_isomorphic(batch, colors), float(largest_difference(rows[0], rows[1]))
     )
     return found, None

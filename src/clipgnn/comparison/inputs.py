@@ -91,8 +91,8 @@ def read_graph(text: str, options: FileOptions | None = None) -> GivenGraph:
         return _checked(GivenGraph(name, string))
     if not _exists(path) and number is None and text not in DATASETS:
         raise InvalidParameterError(
-            "A graph must be a file, a graph in graph6 or sparse6, or the name of an example "
-            f"(clipgnn compare --list). Got {text!r}."
+            "A graph must be a file, a graph in graph6 or sparse6, or the name of an example, "
+            f"such as hexagon. Got {text!r}."
             f"{suggestion(text, NAMED_GRAPHS) or (problem and f' As graph6: {problem}')}"
         )
     return _checked(_from_file(path, number, options))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import networkx as nx
 
 from clipgnn.comparison.inputs import GivenGraph
-from clipgnn.errors import InvalidGraphError, shown
+from clipgnn.errors import InvalidGraphError, InvalidParameterError, shown
 from clipgnn.graphs.columns import WEIGHT
 from clipgnn.graphs.packed import PackedGraphs
 
@@ -87,8 +87,8 @@ def _check_same_attributes(given: Sequence[GivenGraph], graphs: Sequence[Graph])
     if one != other:
         missing = sorted(one ^ other)[0]
         owner = given[0] if missing in one else given[1]
-        raise InvalidGraphError(
-            "Both graphs must have the same attributes of nodes. Only "
-            f"{owner.name} has {missing!r}. Choose common ones with --node-attributes, or none "
-            'with --node-attributes "".'
+        raise InvalidParameterError(
+            "node_attributes must be names that both graphs have, or empty for none. Only "
+            f"{owner.name} has {missing!r}.",
+            parameter="node_attributes",
         )

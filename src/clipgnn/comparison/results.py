@@ -55,7 +55,7 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Canonical:
+class CanonicalColorings:
     """The canonical colorings.
 
     Attributes:
@@ -98,7 +98,7 @@ class Comparison:
     steps: Sequence[Step]
     curve: Sequence[tuple[int, float]]
     complete: float | None
-    canonical: Canonical | None
+    canonical: CanonicalColorings | None
     canonical_problem: str | None
     scale: float
     seed: int

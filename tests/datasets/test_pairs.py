@@ -1,0 +1,97 @@
+"""Sets of pairs: those that are known, and files of graph6."""
+
+from hashlib import sha256
+from pathlib import Path
+
+import networkx as nx
+import numpy as np
+import pytest
+
+from clipgnn.datasets import brec, pairs
+from clipgnn.datasets.brec import FAMILIES, load_brec
+from clipgnn.datasets.isomorphism import refined_classes
+from clipgnn.datasets.pairs import canonical_forms, load_pairs
+from clipgnn.errors import DatasetFileError, DatasetNotFoundError, InvalidParameterError
+from clipgnn.parameters.datasets import PAIR_SETS
+
+pytestmark = pytest.mark.needs("igraph")
+
+TRIANGLES = nx.disjoint_union(nx.cycle_graph(3), nx.cycle_graph(3))
+
+
+def file_of(folder: Path, *graphs: "nx.Graph[int]") -> Path:
+    path = folder / "graphs.g6"
+    path.write_bytes(b"".join(nx.to_graph6_bytes(graph, header=False) for graph in graphs))
+    return path
+
+
+@pytest.mark.parametrize(("name", "count"), [("csl-pairs", 45), ("atlas-pairs", 26)])
+def test_pairs_that_1_wl_does_not_distinguish(name: str, count: int) -> None:
+    found = load_pairs(name)
+    assert len(found) == 2 * count
+    classes, _ = refined_classes(found)
+    assert classes[::2].tolist() == classes[1::2].tolist()
+    forms = canonical_forms(found)
+    assert all(first != second for first, second in zip(forms[::2], forms[1::2], strict=True))
+
+
+def test_files_of_pairs_and_of_different_graphs(tmp_path: Path) -> None:
+    path = file_of(tmp_path, nx.cycle_graph(6), TRIANGLES, nx.path_graph(4), nx.star_graph(3))
+    assert len(load_pairs(f"pairs:{path}")) == 4
+    assert len(load_pairs(f"different:{path}")) == 2
+
+
+@pytest.mark.parametrize(
+    ("graphs", "prefix", "message"),
+    [
+        ([nx.path_graph(3)], "pairs", "at least two graphs. Got 1"),
+        ([nx.path_graph(3)] * 3, "pairs", "an even number of graphs"),
+        ([nx.path_graph(3)] * 2, "pairs", "Graphs 1 and 2 of .* are"),
+        ([nx.cycle_graph(6), TRIANGLES, nx.cycle_graph(6)], "different", "1 and 3 .*isomorphic"),
+        ([nx.path_graph(3), nx.cycle_graph(3)], "different", "It distinguishes all 2 graphs"),
+    ],
+)
+def test_unsuitable_files(
+    graphs: list["nx.Graph[int]"], prefix: str, message: str, tmp_path: Path
+) -> None:
+    with pytest.raises(DatasetFileError, match=message):
+        load_pairs(f"{prefix}:{file_of(tmp_path, *graphs)}")
+
+
+def test_many_pairs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pairs, "MAX_PAIRS", 0)
+    with pytest.raises(DatasetFileError, match=r"at most 0 pairs .* Got 1\. Use a part"):
+        load_pairs(f"different:{file_of(tmp_path, nx.cycle_graph(6), TRIANGLES)}")
+
+
+def test_malformed_and_missing_files(tmp_path: Path) -> None:
+    path = tmp_path / "graphs.g6"
+    path.write_text("not graph6\n")
+    with pytest.raises(DatasetFileError, match=r"line 1: .*graph6"):
+        load_pairs(f"pairs:{path}")
+    with pytest.raises(DatasetNotFoundError, match="cannot be read"):
+        load_pairs(f"pairs:{tmp_path / 'none.g6'}")
+
+
+def test_brec(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files of text and of bytes; one pair in a row, or in two entries."""
+    texts = [
+        nx.to_graph6_bytes(own, header=False).strip() for own in (nx.cycle_graph(6), TRIANGLES)
+    ]
+    for family, array in (("str", np.array(texts)), ("cfi", np.array([texts]).astype(str))):
+        path = tmp_path / f"{family}.npy"
+        np.save(path, array)
+        monkeypatch.setitem(brec.FAMILIES, family, sha256(path.read_bytes()).hexdigest())
+        assert len(load_brec(family, tmp_path)) == 2
+        assert load_pairs(f"brec-{family}", tmp_path).name == f"brec-{family}"
+
+
+def test_brec_is_missing_or_damaged(tmp_path: Path) -> None:
+    assert {name for name in PAIR_SETS if "brec" in name} == {f"brec-{own}" for own in FAMILIES}
+    with pytest.raises(DatasetNotFoundError, match=f"MIT license.*{FAMILIES['dr']}.*set root"):
+        load_brec("dr", tmp_path)
+    (tmp_path / "dr.npy").write_bytes(b"")
+    with pytest.raises(DatasetFileError, match="must have the SHA-256"):
+        load_brec("dr", tmp_path)
+    with pytest.raises(InvalidParameterError, match="Did you mean 'basic'"):
+        load_brec("bassic", tmp_path)

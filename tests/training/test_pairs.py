@@ -1,0 +1,80 @@
+"""The paired comparison: its statistic, and what networks distinguish."""
+
+import networkx as nx
+import pytest
+import torch
+from scipy.stats import chi2
+
+from clipgnn import PackedGraphs
+from clipgnn.errors import InvalidParameterError
+from clipgnn.graphs.relabeling import relabeled
+from clipgnn.training import ModelSpec
+from clipgnn.training.pairs import LIMIT, compare_pairs, hotelling
+
+pytestmark = pytest.mark.needs("igraph")
+
+SMALL = {"hidden_channels": 16, "num_layers": 2}
+
+
+def regular_pair() -> PackedGraphs:
+    """A hexagon and two triangles, and a path and a star, which message passing distinguishes."""
+    triangles = nx.disjoint_union(nx.cycle_graph(3), nx.cycle_graph(3))
+    graphs = [nx.cycle_graph(6), triangles, nx.path_graph(5), nx.star_graph(4)]
+    return PackedGraphs.from_networkx(graphs)
+
+
+def test_canonical_colorings_distinguish_what_message_passing_does_not() -> None:
+    canonical = ModelSpec("clip", {**SMALL, "coloring": "canonical"})
+    for own in compare_pairs(regular_pair(), canonical, [0, 1], epochs=5):
+        assert own.separated
+        assert own.reliable
+        assert own.train_loss.shape == (5,)
+    first, second = compare_pairs(regular_pair(), ModelSpec("gin", SMALL), [0, 1], epochs=5)
+    assert not first.separated
+    assert second.separated
+    assert first.reliable
+    assert second.reliable
+
+
+def test_isomorphic_graphs_are_not_distinguished() -> None:
+    graphs = regular_pair().subset(torch.tensor([0, 0]))
+    for parameters in ({"coloring": "canonical"}, {"num_colorings": 2}):
+        [own] = compare_pairs(graphs, ModelSpec("clip", {**SMALL, **parameters}), [3], epochs=5)
+        assert not own.separated
+
+
+def test_results_do_not_depend_on_the_other_pairs() -> None:
+    spec = ModelSpec("clip", {**SMALL, "num_colorings": 2})
+    together = compare_pairs(regular_pair(), spec, [5, 6], epochs=2)
+    [alone] = compare_pairs(regular_pair().subset(torch.tensor([2, 3])), spec, [6], epochs=2)
+    assert together[1].between == alone.between
+    assert together[1].train_loss.tolist() == alone.train_loss.tolist()
+
+
+def test_hotelling_is_the_textbook_statistic_divided_by_the_number_of_pairs() -> None:
+    """For normal differences n T² is close to a χ² variable, if n is large."""
+    generator = torch.Generator().manual_seed(0)
+    draws = torch.randn(2000, 400, 4, generator=generator, dtype=torch.float64)
+    exceeding = (400 * hotelling(draws) > chi2.ppf(0.9, 4)).double().mean()
+    assert 0.08 < float(exceeding) < 0.13
+    shifted = torch.zeros(1, 8, 2, dtype=torch.float64) + torch.tensor([3e-3, 0.0])
+    assert float(hotelling(shifted)) == pytest.approx(9e-6 / 1e-7)
+    assert float(hotelling(shifted)) > LIMIT
+
+
+def test_relabeled_graphs_are_isomorphic() -> None:
+    graphs = regular_pair()
+    other = relabeled(graphs, torch.Generator().manual_seed(0))
+    assert not torch.equal(other.edge_index, graphs.edge_index)
+    for first, second in zip(graphs.to_networkx(), other.to_networkx(), strict=True):
+        assert nx.is_isomorphic(first, second)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [({"seeds": [0]}, "must be pairs"), ({"batch_size": 3}, "an even number of at least 2")],
+)
+def test_invalid_arguments(options: dict[str, object], message: str) -> None:
+    arguments = {"seeds": [0, 1], **options}
+    with pytest.raises(InvalidParameterError, match=message):
+        compare_pairs(regular_pair(), ModelSpec("clip"), **arguments)  # type: ignore[arg-type]
