@@ -15,7 +15,7 @@ from clipgnn.experiments.reading import find_experiment, read_experiment
 
 ROOT = Path(__file__).parents[1]
 FIGURES = ("colorings", "colorings-accuracy", "learning-curves")
-SCREENSHOTS = {"draw.png", "report-desktop.png", "report-phone.png"}
+SCREENSHOTS = {"compare.png", "draw.png", "report-desktop.png", "report-phone.png"}
 
 
 @pytest.fixture

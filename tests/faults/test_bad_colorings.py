@@ -116,8 +116,8 @@ MANY = {11: "39,916,800", 20: "2,432,902,008,176,640,000", 40: "about 10^47", 20
 
 @pytest.mark.parametrize(("nodes", "count"), MANY.items())
 def test_too_many_colorings(nodes: int, count: str) -> None:
-    """How many there are, how many there may be, and a k to use instead."""
-    said = (count, "10,000,000", 'coloring="random"', "num_colorings=16")
+    """How many there are, how many there may be, and a scheme and a k to use instead."""
+    said = (count, "10,000,000", 'coloring="canonical"', "num_colorings=16")
     equal = equal_nodes(nodes)
     assert_refused(TooManyColoringsError, lambda: next(all_colorings(equal)), said)
     model = plain_model(coloring="all", num_colors=nodes)
