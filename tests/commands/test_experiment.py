@@ -279,7 +279,7 @@ def test_a_trial_that_diverges(call, monkeypatch):
         ((*RUN, "--folds", "9"), "--folds must be from 1 to 4"),
         ((*RUN, "--where", "num_layers"), "--where must have the form num_layers=3,5"),
         ((*RUN, "--where", "num_layers=7"), "--where num_layers must be one of 1, 2. Got 7"),
-        ((*RUN, "--protocol", "fare"), "--protocol must be one of gin, fair, last, pairs. Got 'fare'"),
+        ((*RUN, "--protocol", "fare"), "must be one of gin, fair, last, pairs. Got 'fare'"),
         ((*RUN, "--output", "table.doc"), "--output must end in .txt, .md, .csv, .tex, .html"),
         ((*RUN, "--output", "nowhere/table.md"), "Create its folder first"),
         (("run", "small", "--device", "cude"), "--device must be auto, cpu, cuda or cuda:NUMBER"),
