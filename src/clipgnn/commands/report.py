@@ -62,7 +62,8 @@ def report(
     Example: clipgnn report results/table1-gin.sqlite --experiment table1 -o report.html
     """
     chosen = format_of(format_name, output)
-    overrides = part.overrides()
+    # A whole experiment is that of the protocol: trials of "fair" have validation graphs.
+    overrides = part.overrides(None if experiment is None else protocol)
     if protocol is not None:
         check_protocol(protocol)
     named = None if is_store_path(store) else experiment_name(store)
