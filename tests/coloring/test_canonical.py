@@ -1,10 +1,13 @@
 """Canonical colorings: complete, and independent of the order of nodes and edges."""
 
 import itertools
+import random
+import signal
 import sys
 import threading
 import warnings
 from collections.abc import Iterator
+from dataclasses import replace
 
 import networkx as nx
 import pytest
@@ -14,13 +17,14 @@ from tests.coloring.invariant_examples import atlas, colored_graphs, relabeled
 from clipgnn import CLIP, PackedGraphs
 from clipgnn.coloring import labeling
 from clipgnn.coloring.labeling import canonical_colors
+from clipgnn.coloring.refined import stable_colors
+from clipgnn.coloring.structures import structures
 from clipgnn.errors import MissingDependencyError
 from clipgnn.graphs.exact import ExactBatch
 
 pytestmark = pytest.mark.needs("igraph")
 
-Pairs = list[tuple[int, int]]
-Values = list[float] | None
+Given = tuple[list[int], list[tuple[int, int]], list[float], list[float]]
 
 
 @pytest.fixture(autouse=True)
@@ -37,8 +41,101 @@ def test_the_atlas() -> None:
     assert len(set(expected)) == 208
     for seed in range(3):
         other, _ = relabeled(batch, seed)
+        assert colored_graphs(other, canonical_colors(other)) == expected
+
+
+def test_strongly_regular_graphs() -> None:
+    """The rook's graph and Shrikhande's, which have the same parameters."""
+    rook = nx.line_graph(nx.complete_bipartite_graph(4, 4))
+    steps = [(0, 1), (1, 0), (1, 1)]
+    shrikhande = nx.Graph(
+        ((i, j), ((i + a) % 4, (j + b) % 4)) for i in range(4) for j in range(4) for a, b in steps
+    )
+    batch = PackedGraphs.from_networkx([rook, shrikhande]).to_batch()
+    first, second = colored_graphs(batch, canonical_colors(batch))
+    assert first != second
+    other, _ = relabeled(batch, 1)
+    assert colored_graphs(other, canonical_colors(other)) == [first, second]
+
+
+def random_graph(generator: random.Random) -> Given:
+    """Labels, edges, weights and attributes of a directed multigraph with loops."""
+    nodes = generator.randint(1, 6)
+    pairs = [
+        (generator.randrange(nodes), generator.randrange(nodes))
+        for _ in range(generator.randint(0, 10))
+    ]
+    if generator.random() < 0.5:
+        pairs += [(target, source) for source, target in pairs]
+    values = [[generator.choice([0.5, 1.0, 2.0]) for _ in pairs] for _ in range(2)]
+    labels = [generator.randint(0, 1) for _ in range(nodes)]
+    return labels, pairs, values[0], values[1]
+
+
+def batch_of(graphs: list[Given], *, weighted: bool, attributes: bool) -> ExactBatch:
+    first = [0, *itertools.accumulate(len(labels) for labels, *_ in graphs)]
+    edges = [
+        (first[number] + source, first[number] + target)
+        for number, (_, pairs, _, _) in enumerate(graphs)
+        for source, target in pairs
+    ]
+    weight = torch.tensor([value for *_, own, _ in graphs for value in own])
+    attr = torch.tensor([value for *_, own in graphs for value in own])
+    return ExactBatch.from_tensors(
+        torch.tensor([label for labels, *_ in graphs for label in labels]),
+        torch.tensor(edges, dtype=torch.int64).reshape(-1, 2).t(),
+        torch.tensor([number for number, own in enumerate(graphs) for _ in own[0]]),
+        weight.reshape(-1) if weighted else None,
+        attr.reshape(-1, 1) if attributes else None,
+        batch_size=len(graphs),
+    )
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("attributes", [False, True])
+def test_directions_weights_attributes_loops_and_parallel_edges(
+    weighted: bool, attributes: bool
+) -> None:
+    """Relabeled, and alone instead of in a batch, each graph is the same colored graph."""
+    generator = random.Random(0)
+    given = [random_graph(generator) for _ in range(300)]
+    batch = batch_of(given, weighted=weighted, attributes=attributes)
     expected = colored_graphs(batch, canonical_colors(batch))
-    assert colored_graphs(other, canonical_colors(other)) == expected
+    for seed in range(2):
+        other, _ = relabeled(batch, seed)
+        assert colored_graphs(other, canonical_colors(other)) == expected
+    for graph, colored in zip(given[:60], expected, strict=False):
+        alone = batch_of([graph], weighted=weighted, attributes=attributes)
+        assert colored_graphs(alone, canonical_colors(alone)) == [colored]
+
+
+def test_many_different_weights() -> None:
+    """More pairs of classes than bliss has colors."""
+    count, nodes = 60_000, 10
+    generator = torch.Generator().manual_seed(0)
+    node = torch.arange(count)
+    edges = torch.stack([node, node + 1 - nodes * ((node + 1) % nodes == 0)])
+    weight = torch.rand(count, generator=generator)
+    batch = ExactBatch.from_tensors(
+        torch.zeros(count, dtype=torch.int64), edges, node // nodes, weight
+    )
+    assert canonical_colors(batch.subset(node[: count // nodes] < 3)).tolist()
+    colors = structures(batch, torch.zeros(count, dtype=torch.int64))
+    assert max(int(own.colors.max()) for own in colors) < 2 * nodes + 1
+
+
+def test_labels_and_one_hot_rows_have_the_same_colors() -> None:
+    generator = random.Random(1)
+    batch = batch_of([random_graph(generator) for _ in range(50)], weighted=False, attributes=False)
+    one_hot = replace(batch, x=torch.nn.functional.one_hot(batch.x, 2).float())
+    assert torch.equal(canonical_colors(one_hot), canonical_colors(batch))
+    assert torch.equal(stable_colors(one_hot), stable_colors(batch))
+
+
+def test_attributes_without_channels() -> None:
+    batch = atlas(4).to_batch()
+    empty = replace(batch, x=torch.zeros(batch.num_nodes, 0))
+    assert torch.equal(canonical_colors(empty), canonical_colors(batch))
 
 
 def test_graphs_that_differ_in_the_direction_of_one_edge() -> None:
@@ -76,6 +173,7 @@ def test_a_graph_is_labeled_once(monkeypatch: pytest.MonkeyPatch) -> None:
     assert torch.equal(canonical_colors(batch), expected)
 
 
+@pytest.mark.slow
 def test_processes_give_the_same_colors(monkeypatch: pytest.MonkeyPatch) -> None:
     batch = atlas(5).to_batch()
     expected = canonical_colors(batch)
@@ -110,6 +208,28 @@ def test_a_time_limit_is_followed_by_a_coloring_and_a_warning(
         colors = canonical_colors(batch)
     assert sorted(colors[3:].tolist()) == list(range(n * n))
     assert sorted(colors[:3].tolist()) == [0, 1, 2]
+
+
+def test_a_labeling_that_took_too_long_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    batch = atlas(4).to_batch()
+    monkeypatch.setattr(labeling, "_apply", lambda compute, given: [None for _ in given])
+    with pytest.warns(UserWarning, match="took more than 10 s"):
+        canonical_colors(batch)
+    monkeypatch.undo()
+    assert len(set(colored_graphs(batch, canonical_colors(batch)))) == batch.num_graphs
+
+
+def test_an_alarm_of_the_user_is_kept() -> None:
+    rang = []
+    before = signal.signal(signal.SIGALRM, lambda *_: rang.append(True))
+    signal.setitimer(signal.ITIMER_REAL, 0.05)
+    try:
+        canonical_colors(atlas(5).to_batch())
+        signal.pause() if not rang else None
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert rang
 
 
 def test_without_igraph(monkeypatch: pytest.MonkeyPatch) -> None:

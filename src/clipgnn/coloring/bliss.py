@@ -2,6 +2,7 @@
 
 import signal
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
@@ -69,20 +70,23 @@ class _TimeoutError(Exception):
 
 def _within(seconds: float, compute: Callable[[], _Result]) -> _Result | None:
     """Compute a result; None if it takes more than `seconds`."""
-    with _alarm(seconds):
-        try:
+    try:
+        with _alarm(seconds):
             return compute()
-        except _TimeoutError:
+    except _TimeoutError:
+        return None
+    except SystemError as error:  # of igraph, if a signal interrupts it
+        if isinstance(error.__cause__, _TimeoutError):
             return None
-        except SystemError as error:  # of igraph, if a signal interrupts it
-            if isinstance(error.__cause__, _TimeoutError):
-                return None
-            raise error.__cause__ or error from None
+        raise error.__cause__ or error from None
 
 
 @contextmanager
 def _alarm(seconds: float) -> Iterator[None]:
-    """Raise `_TimeoutError` after `seconds`, in the main thread of systems with signals."""
+    """Raise `_TimeoutError` after `seconds`, in the main thread of systems with signals.
+
+    An alarm that the user has set, and its handler, are set again afterwards.
+    """
     if not limits_time():
         yield
         return
@@ -90,13 +94,17 @@ def _alarm(seconds: float) -> Iterator[None]:
     def stop(number: int, frame: FrameType | None) -> None:
         raise _TimeoutError
 
+    began = time.monotonic()
     before = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    remaining, interval = signal.setitimer(signal.ITIMER_REAL, seconds)
     try:
         yield
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+        signal.signal(signal.SIGALRM, signal.SIG_DFL if before is None else before)
+        if remaining:
+            left = max(remaining - (time.monotonic() - began), 1e-3)
+            signal.setitimer(signal.ITIMER_REAL, left, interval)
 
 
 def limits_time() -> bool:

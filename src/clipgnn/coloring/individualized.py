@@ -16,6 +16,7 @@ from clipgnn.graphs.exact import ExactBatch
 from clipgnn.graphs.packed import PackedGraphs
 from clipgnn.ops.hashing import hashed_integers, shift_right
 from clipgnn.ops.numbering import order_rows, ranks_in_groups
+from clipgnn.ops.pointers import inverse_order
 from clipgnn.ops.refinement import refine_colors
 from clipgnn.shapes import Colorings
 
@@ -95,9 +96,7 @@ def _colors_from_roots(
     stable = _refined(copies, roots.flatten())
     order = torch.argsort(random.flatten())
     order = order[torch.argsort(stable[order], stable=True)]
-    rank = torch.empty_like(order)
-    rank[order] = torch.arange(order.numel(), device=order.device)
-    return ranks_in_attribute_groups(copies, rank).view(roots.shape)
+    return ranks_in_attribute_groups(copies, inverse_order(order)).view(roots.shape)
 
 
 def _refined(graphs: ExactBatch, roots: Bool[Tensor, "nodes"]) -> Tensor:

@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import threading
 import warnings
 from collections import OrderedDict
 from collections.abc import Callable
@@ -37,6 +38,9 @@ CACHED_GRAPHS = 1_000_000
 _Result = TypeVar("_Result", Integers, list[list[int]])
 _Cache = OrderedDict[bytes, Integers | list[list[int]] | None]
 _caches: dict[str, _Cache] = {}
+_lock = threading.Lock()
+_starting = threading.Lock()
+"""Of the threads of a process, one at a time has processes of its own."""
 
 
 def canonical_colors(graphs: ExactBatch) -> Int[Tensor, "nodes"]:
@@ -108,16 +112,19 @@ def _computed(
     compute: Callable[[Structure, float], _Result | None], graphs: ExactBatch, stable: Tensor
 ) -> list[_Result | None]:
     """Apply a function to each graph, or look up its result."""
-    cache = _caches.setdefault(compute.__name__, OrderedDict())
     described = list(structures(graphs, stable))
     keys = [_key(own) for own in described]
-    missing = {key: own for key, own in zip(keys, described, strict=True) if key not in cache}
+    with _lock:
+        cache = _caches.setdefault(compute.__name__, OrderedDict())
+        known = {key: cache[key] for key in keys if key in cache}
+    missing = {key: own for key, own in zip(keys, described, strict=True) if key not in known}
     found = dict(zip(missing, _apply(compute, list(missing.values())), strict=True))
-    results = [found[key] if key in found else cache[key] for key in keys]
-    cache.update(found)
-    while len(cache) > CACHED_GRAPHS:
-        cache.popitem(last=False)
-    return results  # type: ignore[return-value]
+    with _lock:
+        # A graph that took too long is tried again: the machine may have been busy.
+        cache.update((key, own) for key, own in found.items() if own is not None)
+        while len(cache) > CACHED_GRAPHS:
+            cache.popitem(last=False)
+    return [found[key] if key in found else known[key] for key in keys]  # type: ignore[misc]
 
 
 def _apply(
@@ -126,20 +133,24 @@ def _apply(
     largest = max((own.colors.size for own in given), default=0)
     if len(given) < PARALLEL_FROM and (limits_time() or largest <= UNLIMITED_VERTICES):
         return [compute(own, TIME_LIMIT) for own in given]
-    from joblib import Parallel, delayed
-    from joblib.externals.loky import get_reusable_executor
+    # Unlike those of the standard library, these processes do not import the user's main module.
+    from joblib.externals.loky import ProcessPoolExecutor
+    from joblib.externals.loky.backend import get_context
 
-    # At least two processes: in this process a time limit needs its main thread.
-    processes = max(2, min(16, os.cpu_count() or 2))
-    run = Parallel(n_jobs=processes, backend="loky", max_nbytes=None)
-    results: list[_Result | None] = run(delayed(compute)(own, TIME_LIMIT) for own in given)
-    get_reusable_executor().shutdown()
+    processes = min(16, os.cpu_count() or 1, len(given))
+    with _starting, ProcessPoolExecutor(processes, context=get_context("loky")) as pool:
+        limits = [TIME_LIMIT] * len(given)
+        chunk = max(1, min(1000, len(given) // (4 * processes)))
+        results: list[_Result | None] = list(pool.map(compute, given, limits, chunksize=chunk))
     return results
 
 
 def _key(structure: Structure) -> bytes:
-    """Hash of a structure, in which only the order of colors has a meaning."""
-    colors = np.unique(structure.colors, return_inverse=True)[1]
-    parts = (np.int64(structure.num_nodes), colors, structure.edges)
+    """Hash of a structure."""
+    parts = (
+        np.array([structure.num_nodes, structure.colors.size]),
+        structure.colors,
+        structure.edges,
+    )
     content = b"".join(np.ascontiguousarray(part).tobytes() for part in parts)
     return hashlib.blake2b(content, digest_size=16).digest()

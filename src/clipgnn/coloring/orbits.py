@@ -7,14 +7,15 @@ import torch
 from torch import Tensor
 from typing_extensions import override
 
+from clipgnn.coloring import labeling
 from clipgnn.coloring.enumerate import colorings_by_number, enumerable_counts
 from clipgnn.coloring.groups import Partition
-from clipgnn.coloring.labeling import TIME_LIMIT, automorphism_generators
 from clipgnn.coloring.precomputed import TableSampler, check_trainable
 from clipgnn.coloring.schemes import Scheme
 from clipgnn.errors import TooManyColoringsError
 from clipgnn.graphs.exact import ExactBatch
 from clipgnn.graphs.packed import PackedGraphs
+from clipgnn.ops.pointers import pointers_from_index
 from clipgnn.shapes import Colorings
 
 _CHUNK = 65_536
@@ -72,15 +73,17 @@ class NumberedColorings:
             MissingDependencyError: if igraph is not installed.
         """
         totals = enumerable_counts(partition).tolist()
+        first = pointers_from_index(partition.graph_of_node, partition.num_graphs).tolist()
         numbers = []
-        for number, generators in enumerate(automorphism_generators(graphs)):
+        for number, generators in enumerate(labeling.automorphism_generators(graphs)):
             if generators is None:
                 raise TooManyColoringsError(
                     'coloring="orbits" requires the automorphisms of a graph. Those of graph '
-                    f"{number} were not found within {TIME_LIMIT:g} s. Use "
+                    f"{number} were not found within {labeling.TIME_LIMIT:g} s. Use "
                     'coloring="individualized".'
                 )
-            numbers.append(_representatives(partition, number, totals[number], generators))
+            groups = partition.groups[first[number] : first[number + 1]]
+            numbers.append(_representatives(groups, totals[number], generators))
         counts = torch.tensor([own.numel() for own in numbers], device=partition.groups.device)
         return cls(partition, torch.cat(numbers), counts)
 
@@ -99,8 +102,10 @@ class NumberedColorings:
 
     def sample(self, size: int, generator: torch.Generator | None) -> Colorings:
         """`size` random colorings of every graph, with replacement."""
+        device = self.counts.device if generator is None else generator.device
         shape = (size, self.counts.numel())
-        drawn = torch.randint(2**62, shape, generator=generator).to(self.counts.device)
+        drawn = torch.randint(2**62, shape, generator=generator, device=device)
+        drawn = drawn.to(self.counts.device)
         return self._colorings(drawn, torch.ones_like(self.counts, dtype=torch.bool))
 
     def _colorings(self, positions: Tensor, graphs: Tensor) -> Colorings:
@@ -109,20 +114,18 @@ class NumberedColorings:
         return colorings_by_number(self.partition.subset(graphs), numbers)
 
 
-def _representatives(
-    partition: Partition, graph: int, total: int, generators: list[list[int]]
-) -> Tensor:
+def _representatives(groups: Tensor, total: int, generators: list[list[int]]) -> Tensor:
     """Numbers of one coloring of a graph of each class under the group of the generators.
 
     The chain of stabilizers of a base b₁, b₂, … has an orbit for each of its nodes. A coloring is
     chosen if each bᵢ has the smallest color of its orbit. Nodes of an orbit have identical
     attributes and so distinct colors: each class has exactly one such coloring.
     """
-    numbers = torch.arange(total, device=partition.groups.device)
+    numbers = torch.arange(total, device=groups.device)
     smaller, larger = _constraints(generators)
     if not smaller:
         return numbers
-    alone = partition.subset(torch.arange(partition.num_graphs, device=numbers.device) == graph)
+    alone = Partition.of(groups)
     kept = []
     for chunk in numbers.split(_CHUNK):
         colors = colorings_by_number(alone, chunk[:, None])

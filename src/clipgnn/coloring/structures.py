@@ -26,7 +26,7 @@ class Structure:
 
     Attributes:
         num_nodes: number of nodes of the original graph, the first vertices.
-        colors: color of each vertex. Only their order has a meaning.
+        colors: color of each vertex, from 0 without gaps. Only their order has a meaning.
         edges: `[edges, 2]`.
     """
 
@@ -47,7 +47,7 @@ def structures(graphs: ExactBatch, colors: Tensor) -> Iterator[Structure]:
     loops = pairs.source == pairs.target
     loop_class = torch.zeros_like(colors)
     loop_class[pairs.source[loops]] = pairs.forward[loops]
-    num_classes = int(pairs.forward.max()) + 1 if pairs.forward.numel() else 1
+    num_classes = pairs.num_classes
     node_colors = colors * num_classes + loop_class
     proper = pairs.chosen(~loops)
     graph = graphs.graph_of_node[proper.source]
@@ -75,7 +75,7 @@ def structures(graphs: ExactBatch, colors: Tensor) -> Iterator[Structure]:
             *(value[own] for value in as_arrays[1:]),
         )
         if simple[number]:
-            yield Structure(node_color.size, node_color, end)
+            yield Structure(node_color.size, _dense(node_color), end)
         else:
             yield _with_edge_vertices(node_color, end, same, code)
 
@@ -101,7 +101,12 @@ def _with_edge_vertices(
     vertex_colors = np.concatenate(
         [colors, codes[symmetric, 0], codes[~symmetric, 0], codes[~symmetric, 1]]
     )
-    return Structure(n, vertex_colors, edges)
+    return Structure(n, _dense(vertex_colors), edges)
+
+
+def _dense(colors: Integers) -> Integers:
+    """Number colors from 0 without gaps: bliss reads 32 bits, and batches have other numbers."""
+    return np.unique(colors, return_inverse=True)[1].astype(np.int64)
 
 
 @dataclass(frozen=True)
@@ -119,6 +124,12 @@ class _Pairs:
     target: Tensor
     forward: Tensor
     backward: Tensor
+
+    @property
+    def num_classes(self) -> int:
+        """Number of classes, that of no edge included."""
+        classes = torch.maximum(self.forward, self.backward)
+        return int(classes.max()) + 1 if classes.numel() else 1
 
     @classmethod
     def of(cls, graphs: ExactBatch) -> "_Pairs":

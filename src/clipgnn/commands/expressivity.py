@@ -44,8 +44,8 @@ def expressivity(
         bool,
         typer.Option(
             "--different",
-            help="The graphs of a file are all different, and all pairs are compared; otherwise "
-            "the lines of a file are pairs.",
+            help="The graphs of a file are all different, and all pairs that color refinement "
+            "does not distinguish are compared; otherwise the lines of a file are pairs.",
         ),
     ] = False,
     store: options.Store = None,

@@ -1,5 +1,6 @@
 """Sets of pairs of graphs to distinguish: graphs 2i and 2i + 1 are pair i."""
 
+import warnings
 from importlib import import_module
 from itertools import combinations
 from pathlib import Path
@@ -120,8 +121,17 @@ def canonical_forms(graphs: PackedGraphs) -> list[bytes]:
 
     Args:
         graphs: graphs without attributes and weights.
+
+    Raises:
+        DatasetFileError: if a graph could not be labeled in time.
     """
-    colors = canonical_colors(graphs.to_batch())[graphs.global_edge_index]
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            labels = canonical_colors(graphs.to_batch())
+    except UserWarning as error:
+        raise DatasetFileError(f"Whether graphs are isomorphic is not known. {error}") from error
+    colors = labels[graphs.global_edge_index]
     nodes, edges = graphs.node_pointers.diff().tolist(), graphs.edge_pointers.tolist()
     forms = []
     for number, count in enumerate(nodes):

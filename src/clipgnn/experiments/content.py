@@ -7,7 +7,13 @@ from itertools import product
 from math import isfinite
 from typing import Any
 
-from clipgnn.errors import InvalidExperimentError, InvalidParameterError, shown, suggestion
+from clipgnn.errors import (
+    InvalidExperimentError,
+    InvalidParameterError,
+    listed,
+    shown,
+    suggestion,
+)
 from clipgnn.experiments.catalog import (
     GROUPS,
     OPTION,
@@ -17,7 +23,14 @@ from clipgnn.experiments.catalog import (
     TU_PREFIX,
     is_own_dataset,
 )
-from clipgnn.experiments.experiment import KEPT, Axes, Experiment, ModelRow, check_groups
+from clipgnn.experiments.experiment import (
+    KEPT,
+    PAIR_RECIPE,
+    Axes,
+    Experiment,
+    ModelRow,
+    check_groups,
+)
 from clipgnn.experiments.protocol import PROTOCOLS, SPLIT_OF_PROTOCOL
 from clipgnn.parameters import (
     LARGEST_INTEGER,
@@ -189,6 +202,21 @@ class _Reader:
         for row in rows:
             if not model_named(row.model).trained:
                 raise self.error("models", f"must be networks for pairs. Got {row.model}")
+        tables = [content.get("grid"), *_tables(content.get("only"))]
+        for entry in content["models"]:
+            tables += [entry, *_tables(entry.get("only"))]
+        for table in tables:
+            self.pair_recipe(table if isinstance(table, dict) else {})
+
+    def pair_recipe(self, table: Mapping[str, Any]) -> None:
+        """Check the recipe in a table of values, for networks that are trained for each pair."""
+        for key in table:
+            if key in Recipe.names() and key not in PAIR_RECIPE:
+                raise self.error(key, f"must be absent for pairs, unlike {listed(PAIR_RECIPE)}")
+        sizes = table.get("batch_size", 2)
+        for size in sizes if isinstance(sizes, list) else [sizes]:
+            if isinstance(size, int) and size % 2:
+                raise self.error("batch_size", f"must be even for pairs. Got {size}")
 
     def metric(self, row: str, axes: Axes) -> None:
         """Check that all configurations of a cell have one metric, which suits their losses."""
@@ -339,6 +367,8 @@ class _Reader:
         return names
 
     def dataset(self, key: str, given: Any) -> str:
+        if isinstance(given, str) and given.startswith(PAIR_PREFIXES):
+            return self.text(key, given)
         name, *options = given.split(OPTION) if isinstance(given, str) else (given,)
         if isinstance(given, str) and is_own_dataset(name):
             if options:
@@ -358,8 +388,6 @@ class _Reader:
                 "the name of a data set must consist of letters, digits and any of '_-+.'. "
                 f"Got {shown(given)}",
             )
-        if isinstance(given, str) and name.startswith(PAIR_PREFIXES):
-            return self.text(key, given)
         try:
             self.word(key, name, BENCHMARKS if options else (*KNOWN, *PAIR_SETS))
             return str(given)
@@ -406,6 +434,10 @@ class _Reader:
 
     def error(self, key: str, problem: str, close: str = "") -> InvalidExperimentError:
         return InvalidExperimentError(f"{self.file}: {key}: {problem}.{close}")
+
+
+def _tables(value: object) -> list[object]:
+    return list(value.values()) if isinstance(value, dict) else []
 
 
 def _is_scalar(value: object) -> bool:

@@ -16,6 +16,9 @@ from clipgnn.parameters.datasets import PAIRED_TASKS
 Axes = Mapping[str, tuple[Value, ...]]
 """The values to try for each parameter; a parameter with one value is fixed."""
 
+PAIR_RECIPE = ("epochs", "batch_size", "learning_rate")
+"""What the training of a network for each pair of graphs takes from the recipe."""
+
 KEPT = ("keep_models", "keep_predictions")
 """What can be stored beside the results of a trial."""
 
@@ -259,6 +262,7 @@ class Experiment:
                 key: value
                 for key, default in Recipe.defaults().items()
                 if model_named(row.model).trained
+                and (self.split != "pairs" or key in PAIR_RECIPE)
                 and (value := chosen.get(key, default)) not in (None, NONE)
             }
             parameters = {key: value for key, value in chosen.items() if key not in Recipe.names()}

@@ -59,7 +59,9 @@ class Overrides:
                 parameter="folds",
             )
         split = SPLIT_OF_PROTOCOL.get(self.protocol or "", experiment.split)
-        if self.protocol is not None and "pairs" in (split, experiment.split) != ("pairs", "pairs"):
+        if self.protocol is not None and (self.protocol == "pairs") != (
+            experiment.split == "pairs"
+        ):
             raise InvalidParameterError(
                 f'protocol must be "pairs" for pairs of graphs, and for nothing else. Got '
                 f"{self.protocol!r} for {experiment.name}.",

@@ -2,22 +2,23 @@
 
 from dataclasses import replace
 
-import torch
+from jaxtyping import Int
+from torch import Tensor
 
 from clipgnn.graphs.packed import PackedGraphs
+from clipgnn.ops.numbering import ranks_in_groups
 from clipgnn.ops.pointers import inverse_order
 
 
-def relabeled(graphs: PackedGraphs, generator: torch.Generator) -> PackedGraphs:
-    """Renumber the nodes of each graph by a random permutation of its own.
+def relabeled(graphs: PackedGraphs, random: Int[Tensor, "nodes"]) -> PackedGraphs:
+    """Renumber the nodes of each graph in the order of random numbers.
 
     Args:
-        graphs: the graphs, on the CPU, without colorings.
-        generator: source of randomness.
+        graphs: the graphs, without colorings.
+        random: 64 random bits of each node.
     """
-    nodes = graphs.x.shape[0]
-    shuffled = torch.randperm(nodes, generator=generator)
-    order = shuffled[torch.argsort(graphs.graph_of_node[shuffled], stable=True)]
-    number = inverse_order(order)[graphs.global_edge_index]
-    first = graphs.node_pointers[graphs.graph_of_edge]
-    return replace(graphs, x=graphs.x[order], edge_index=number - first)
+    batch = graphs.graph_of_node
+    first = graphs.node_pointers[batch]
+    number = ranks_in_groups(random[None], batch, first)[0] + first
+    edges = number[graphs.global_edge_index] - graphs.node_pointers[graphs.graph_of_edge]
+    return replace(graphs, x=graphs.x[inverse_order(number)], edge_index=edges)

@@ -34,10 +34,15 @@ def number_rows(x: Tensor) -> Tensor:
 
 
 def order_rows(x: Tensor) -> Tensor:
-    """Number distinct rows from 0, `[rows]`, in lexicographic order."""
+    """Number distinct rows from 0, `[rows]`, in lexicographic order.
+
+    Labels `[rows]` are in the order of their one-hot rows, which is descending.
+    """
     number = number_rows(x)
-    if x.dim() == 1 or number.numel() == 0:
+    if number.numel() == 0 or x.shape[1:] == (0,):
         return number
+    if x.dim() == 1:
+        return number.max() - number
     representative = torch.empty(int(number.max()) + 1, dtype=torch.int64, device=x.device)
     representative[number] = torch.arange(number.numel(), device=x.device)
     return torch.unique(x[representative] + 0.0, dim=0, return_inverse=True)[1][number]

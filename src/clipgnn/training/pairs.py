@@ -121,11 +121,18 @@ class _Comparison:
     ) -> None:
         members = len(seeds)
         self.batch_size = batch_size
-        generator = torch.Generator().manual_seed(seeds[0])
         # For each pair: copies of both graphs in turn, then twice as many copies of the first one.
         pair = torch.tensor([0, 1] * COPIES + [0] * 2 * COPIES)
         chosen = (2 * torch.arange(members)[:, None] + pair).flatten()
-        copies = relabeled(graphs.subset(chosen), generator).to(device)
+        copies = graphs.subset(chosen)
+        nodes = copies.node_pointers[:: pair.numel()].diff().tolist()
+        bits = [
+            torch.randint(
+                -(2**63), 2**63 - 1, (own,), generator=torch.Generator().manual_seed(seed)
+            )
+            for own, seed in zip(nodes, seeds, strict=True)
+        ]
+        copies = relabeled(copies, torch.cat(bits)).to(device)
         self.network = _members(spec, copies, seeds).to(device)
         partition = self.network.scheme.partition(copies.to_batch())
         self.network.check_num_colors(self.network.scheme.num_colors(copies, partition))
