@@ -62,7 +62,7 @@ def entries(path: Path) -> Iterator[Entry]:
         nodes = lines[place + 1 : place + 1 + num_nodes]
         if len(nodes) < num_nodes:
             raise _truncated(
-                path, num_graphs, f"node {len(nodes)} of the {num_nodes} nodes of graph {graph}"
+                path, num_graphs, f"{len(nodes)} of the {num_nodes} nodes of graph {graph}"
             )
         place += 1 + num_nodes
         yield _entry(f"line {number}", nodes, str(int(words[1])))
