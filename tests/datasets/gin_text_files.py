@@ -15,7 +15,7 @@ def planar_pair(rng: random.Random) -> list[nx.Graph]:
     A node of a random tree is joined to all nodes of a hexagon, or to those of two triangles, which
     have the tag 1.
     """
-    tree = nx.random_labeled_tree(rng.randint(2, 6), seed=rng.randrange(2**31))
+    tree = nx.random_labeled_tree(rng.randint(6, 10), seed=rng.randrange(2**31))
     pair = []
     for core in CORES:
         graph = nx.disjoint_union(core, tree)
@@ -38,7 +38,16 @@ def gin_text(graphs: Sequence[nx.Graph], labels: Sequence[int]) -> str:
 
 
 def write_pairs(path: Path, number: int) -> None:
-    """Write pairs of `planar_pair`; the graphs with a hexagon have the class 1."""
+    """Write pairs of `planar_pair`; the graphs with a hexagon have the class 1.
+
+    No two graphs are isomorphic, so that no test graph is known from training: 1-WL, which the hash
+    computes, distinguishes all trees.
+    """
     rng = random.Random(0)
-    graphs = [graph for _ in range(number) for graph in planar_pair(rng)]
+    pairs: dict[str, list[nx.Graph]] = {}
+    while len(pairs) < number:
+        pair = planar_pair(rng)
+        form = nx.weisfeiler_lehman_graph_hash(pair[0], node_attr="tag", iterations=len(pair[0]))
+        pairs.setdefault(form, pair)
+    graphs = [graph for pair in pairs.values() for graph in pair]
     path.write_text(gin_text(graphs, [1, 0] * number), encoding="utf-8")

@@ -11,7 +11,7 @@ from tests.datasets.gin_text_files import gin_text, planar_pair, write_pairs
 
 from clipgnn.datasets.graph_files import read_graph_file
 from clipgnn.datasets.graph_files.entries import GraphFile
-from clipgnn.datasets.isomorphism import refined_classes
+from clipgnn.datasets.isomorphism import isomorphism_classes, refined_classes
 from clipgnn.datasets.sources import load_file
 from clipgnn.errors import ClipGNNError, DatasetFileError, DatasetNotFoundError
 from clipgnn.graphs.packed import PackedGraphs
@@ -137,6 +137,7 @@ def test_generated_pairs_are_planar_and_hard(tmp_path: Path) -> None:
     graphs = load_file(f"file:{tmp_path / 'pairs.txt'}")
     classes, _ = refined_classes(graphs)
     assert (classes[::2] == classes[1::2]).all()
+    assert isomorphism_classes(graphs).unique().numel() == len(graphs)
     assert graphs.targets.tolist() == [1, 0] * 20
 
 

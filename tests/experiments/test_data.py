@@ -167,7 +167,7 @@ def test_a_file_of_pairs_needs_more_than_message_passing(tmp_path, monkeypatch):
             [trial] = spec.trials_of(cell, cell.configurations[0])
             scores[cell.row] = store.results()[trial.identity].curves.test_score[-1]
     assert scores["gin"] == scores["0-CLIP"] == 0.5  # exactly, because a pair is in one fold
-    assert scores["canonical"] > 0.9
+    assert scores["canonical"] > 0.8  # 0.95 to 1 for six seeds
 
 
 def test_files_whose_graphs_are_not_pairs(tmp_path, monkeypatch):

@@ -367,7 +367,7 @@ class _Reader:
         except InvalidExperimentError as error:
             raise InvalidExperimentError(
                 f"{error} Any other data set of the TU collection is written 'tu:NAME', a file of "
-                "graphs 'file:PATH', and a function of your own 'module:function'."
+                "graphs 'file:PATH', and one of your own 'module:function'."
             ) from None
 
     def among(self, known: Iterable[str]) -> Callable[[str, Any], str]:
