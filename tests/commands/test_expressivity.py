@@ -1,11 +1,14 @@
-"""`clipgnn expressivity`: comparisons, resumption, reports and errors."""
+"""`clipgnn expressivity`: comparisons, classes of files, resumption, reports and errors."""
 
+import csv
+import io
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import networkx as nx
 import pytest
+from tests.datasets.gin_text_files import write_pairs
 
 from clipgnn import cli
 
@@ -25,6 +28,8 @@ def call(
     graphs = [nx.cycle_graph(6), TRIANGLES]
     lines = b"".join(nx.to_graph6_bytes(graph, header=False) for graph in graphs)
     Path("graphs.g6").write_bytes(lines)
+    Path("one.txt").write_text("2\n1 0\n0 0\n1 0\n0 0\n", encoding="utf-8")
+    Path("three.txt").write_text("3\n1 0\n0 0\n1 1\n0 0\n1 0\n0 0\n", encoding="utf-8")
 
     def command(*arguments: str) -> tuple[int, str, str]:
         monkeypatch.setattr(sys, "argv", ["clipgnn", *arguments])
@@ -69,6 +74,34 @@ def test_finished_comparisons_are_not_repeated(call: Command) -> None:
     assert call(*arguments)[1].splitlines()[:6] == first[1].splitlines()[:6]
 
 
+def test_a_file_of_classes(call: Command) -> None:
+    write_pairs(Path("classes.txt"), 10)
+    arguments = ("expressivity", "classes.txt", *RUN, "--folds", "1", "--epochs", "2")
+    first = call(*arguments, "--format", "csv")
+    assert first[0] == 0
+    rows = {row["model"]: row for row in csv.DictReader(io.StringIO(first[1]))}
+    assert rows["0-CLIP"]["mean"] == "0.5"  # exactly, because the graphs of a pair look the same
+    assert {row["protocol"] for row in rows.values()} == {"last"}
+    assert call(*arguments, "--format", "markdown", "-o", "again.md")[0] == 0  # no new trial
+    again = Path("again.md").read_text(encoding="utf-8")
+    assert "pairs kept in one fold" in again
+    assert "Trials: 2 of 2 finished" in again
+    assert call("report", "exp", "-o", "page.html")[0] == 0
+    assert "file:classes.txt" in Path("page.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.slow
+def test_ten_folds_of_a_file_of_classes(call: Command) -> None:
+    write_pairs(Path("classes.txt"), 60)
+    arguments = ("--models", "GIN,0-CLIP,CLIP canonical", *RUN[2:], "--epochs", "20")
+    status, out, _ = call("expressivity", "classes.txt", *arguments, "--format", "csv")
+    assert status == 0
+    means = {row["model"]: float(row["mean"]) for row in csv.DictReader(io.StringIO(out))}
+    assert means["GIN"] == means["0-CLIP"] == 0.5
+    # 0.94 to 0.98 for three seeds: the last epoch fluctuates at a constant learning rate.
+    assert means["CLIP canonical"] > 0.8
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -76,6 +109,11 @@ def test_finished_comparisons_are_not_repeated(call: Command) -> None:
         (("expressivity", "brec", "--root", "."), "MIT license"),
         (("expressivity", "graphs.g6", "--models", "CLAP"), "--models 'CLAP' is not in"),
         (("expressivity", "graphs.g6", "--groups", "pairs"), "--groups"),
+        (("expressivity", "graphs.g6", "one.txt"), "Use two commands"),
+        (("expressivity", "one.txt", "--different"), "--different must be absent"),
+        (("expressivity", "one.txt"), "at least two classes. Got one class, 0"),
+        (("expressivity", "three.txt"), '--groups must not be "pairs" for file:three.txt'),
+        (("expressivity", "three.txt", "--groups", "isomorphic", "--folds", "20"), "--folds must"),
         (("experiment", "run", "table2", "--protocol", "pairs"), "--protocol must be"),
     ],
 )

@@ -171,9 +171,9 @@ def test_what_is_wrong_as_a_whole(
 
 
 def test_a_format_that_is_not_recognized(tmp_path: Path) -> None:
-    (tmp_path / "data.txt").write_text("x", encoding="utf-8")
+    (tmp_path / "data.abc").write_text("x", encoding="utf-8")
     with pytest.raises(InvalidParameterError, match=r"format must .*smiles, json-lines, graph6"):
-        read_graph_file(tmp_path / "data.txt")
+        read_graph_file(tmp_path / "data.abc")
 
 
 @pytest.mark.needs("rdkit")

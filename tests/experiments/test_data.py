@@ -1,11 +1,13 @@
 """Trials name the data they are trained on, and are trained on no other."""
 
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+from tests.datasets.gin_text_files import write_pairs
 from tests.experiments.own_files import write_paths
 
 from clipgnn.datasets.properties import circular_skip_links
@@ -13,6 +15,8 @@ from clipgnn.errors import DatasetFileError, DatasetNotFoundError, InvalidParame
 from clipgnn.experiments.content import parse_experiment
 from clipgnn.experiments.data import _joined, fingerprint_of, fingerprints, load
 from clipgnn.experiments.executors.in_process import InProcessExecutor
+from clipgnn.experiments.experiment import Experiment
+from clipgnn.experiments.preparing import prepare_experiment
 from clipgnn.experiments.run import run_experiment
 from clipgnn.experiments.store import Store
 from clipgnn.experiments.trial import Trial
@@ -130,3 +134,51 @@ def test_groups_of_graphs():
 def test_groups_of_isomorphic_graphs(data):
     write_paths(data / "OWN", graphs=4)
     assert load(trial_on("tu:OWN", groups="isomorphic")).groups.tolist() == [0, 1, 0, 1]
+
+
+def file_spec(**keys: Any) -> Experiment:
+    content = {
+        "datasets": ["file:pairs@1.txt"],
+        "protocol": "last",
+        "groups": "pairs",
+        "folds": 3,
+        "first_folds": 1,
+        "grid": {"epochs": 10, "batch_size": 16, "num_layers": 3, "hidden_channels": 16},
+        "models": [
+            {"model": "gin"},
+            {"name": "0-CLIP", "model": "clip", "num_colorings": 0},
+            {"name": "canonical", "model": "clip", "num_colorings": 1, "coloring": "canonical"},
+        ],
+        **keys,
+    }
+    return parse_experiment(content, "files", "files.toml")
+
+
+@pytest.mark.needs("igraph")
+def test_a_file_of_pairs_needs_more_than_message_passing(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write_pairs(Path("pairs@1.txt"), 30)
+    spec = prepare_experiment(file_spec())
+    assert parse_experiment(spec.content(), spec.name, "store") == replace(spec, data={})
+    scores = {}
+    with Store(Path("files.sqlite"), create=True) as store:
+        run_experiment(spec, store, InProcessExecutor(partial(run_trials, device="cpu")))
+        for cell in spec.cells:
+            [trial] = spec.trials_of(cell, cell.configurations[0])
+            scores[cell.row] = store.results()[trial.identity].curves.test_score[-1]
+    assert scores["gin"] == scores["0-CLIP"] == 0.5  # exactly, because a pair is in one fold
+    assert scores["canonical"] > 0.8  # 0.95 to 1 for six seeds
+
+
+def test_files_whose_graphs_are_not_pairs(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("pairs@1.txt").write_text("4\n1 0\n0 0\n1 1\n0 0\n1 1\n0 0\n1 1\n0 0\n")
+    with pytest.raises(InvalidParameterError, match="the same target of graphs 3 and 4"):
+        prepare_experiment(file_spec())
+    assert prepare_experiment(file_spec(groups="none")).data
+
+
+def test_a_missing_file(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(DatasetNotFoundError, match=r"file or folder 'pairs@1\.txt'"):
+        prepare_experiment(file_spec())

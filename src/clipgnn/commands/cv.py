@@ -5,7 +5,7 @@ import io
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import typer
@@ -20,18 +20,15 @@ from clipgnn.commands.predict import as_csv
 from clipgnn.commands.predictions import predictions_of
 from clipgnn.commands.scores import score_table
 from clipgnn.commands.sources import Data, SourceOptions, select
-from clipgnn.commands.targets import (
-    ReadTargets,
-    TargetNames,
-    Task,
-    TaskOption,
-    check_trainable,
-    read_targets,
-)
+from clipgnn.commands.targets import TargetNames, TaskOption, check_trainable
 from clipgnn.commands.terminal import terminal
 from clipgnn.errors import DatasetFileError, InvalidParameterError, counted, one_line
+from clipgnn.parameters.targets import Task
 from clipgnn.progress import progress_bars, time_left
 from clipgnn.writing import write_file
+
+if TYPE_CHECKING:
+    from clipgnn.datasets.targets import ReadTargets
 
 
 @with_option_groups
@@ -66,6 +63,8 @@ def cv(
 
     Example: clipgnn cv MUTAG --folds 10 --epochs 100
     """
+    from clipgnn.datasets.targets import read_targets  # imports torch
+
     for flag, path in (("--output", output), ("--predictions", predictions)):
         if path is not None:
             check_output(path, flag)
@@ -122,7 +121,7 @@ def _splits(
     return list(splitter.split(np.zeros(len(y)), y))
 
 
-def _print(scores: Sequence[Scores], targets: ReadTargets, number: int) -> None:
+def _print(scores: Sequence[Scores], targets: "ReadTargets", number: int) -> None:
     means: Scores = {}
     spreads: Scores = {}
     for name in targets.names:

@@ -23,13 +23,15 @@ from clipgnn.commands.output import check_output
 from clipgnn.commands.predictions import predictions_of
 from clipgnn.commands.scores import confusion_table, score_table
 from clipgnn.commands.sources import Data, SourceOptions, select
-from clipgnn.commands.targets import ReadTargets, TargetNames, Task, read_targets
+from clipgnn.commands.targets import TargetNames
 from clipgnn.commands.terminal import terminal
 from clipgnn.errors import DatasetFileError, InvalidParameterError, counted, one_line
+from clipgnn.parameters.targets import Task
 from clipgnn.writing import write_file
 
 if TYPE_CHECKING:
     from clipgnn.datasets.graph_files.entries import GraphFile
+    from clipgnn.datasets.targets import ReadTargets
 
 
 @with_option_groups
@@ -50,6 +52,8 @@ def evaluate(
 
     Example: clipgnn evaluate model.safetensors test.csv
     """
+    from clipgnn.datasets.targets import read_targets  # imports torch
+
     if output is not None:
         check_output(output)
     fitted = prediction.load(model)
@@ -88,7 +92,7 @@ def evaluate(
 
 
 def _known_classes(
-    found: "GraphFile", targets: ReadTargets, numbers: Any, classes: NDArray[Any]
+    found: "GraphFile", targets: "ReadTargets", numbers: Any, classes: NDArray[Any]
 ) -> NDArray[Any]:
     """Classes of the graphs in the type of the model's classes."""
     by_text = {str(own): own for own in classes.tolist()}

@@ -1,4 +1,4 @@
-"""`clipgnn expressivity`: which pairs of graphs networks distinguish."""
+"""`clipgnn expressivity`: which graphs networks distinguish, in pairs or by their classes."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -15,10 +15,13 @@ from clipgnn.commands.stores import default_store
 from clipgnn.errors import InvalidParameterError, suggestion
 from clipgnn.experiments.experiment import Experiment
 from clipgnn.experiments.reading import find_experiment, read_experiment
-from clipgnn.parameters.datasets import PAIR_SETS
+from clipgnn.parameters.datasets import FILE_PREFIX, PAIR_SETS
 
-EXPERIMENT = "expressivity"
-"""Name of the experiment whose rows are compared."""
+PAIRS = "expressivity"
+"""Name of the experiment on pairs of graphs."""
+
+CLASSES = "exp"
+"""Name of the experiment on files of graphs with classes."""
 
 SETS = {
     "brec": tuple(name for name in PAIR_SETS if name.startswith("brec-")),
@@ -36,15 +39,16 @@ def expressivity(
         list[str] | None,
         typer.Argument(
             metavar="[SET]...",
-            help="brec (from the folder of --root), one of its families such as brec-cfi, csl, "
-            "atlas, or a file of graph6; by default csl and atlas.",
+            help="Pairs: brec (from the folder of --root), one of its families such as brec-cfi, "
+            "csl, atlas, or a file of graph6; by default csl and atlas. Or files of graphs with "
+            "classes, such as GIN text (.txt).",
         ),
     ] = None,
     different: Annotated[
         bool,
         typer.Option(
             "--different",
-            help="The graphs of a file are all different, and all pairs that color refinement "
+            help="The graphs of a file of graph6 are all different, and all pairs that 1-WL "
             "does not distinguish are compared; otherwise the lines of a file are pairs.",
         ),
     ] = False,
@@ -54,19 +58,22 @@ def expressivity(
 ) -> None:
     """Train a network for each pair of graphs, and count the pairs that are distinguished.
 
-    The comparison is that of BREC. Finished results are kept in the store, and the same command
+    The comparison is that of BREC. Files of graphs with classes, such as EXP, are learned instead,
+    in a cross-validation of ten folds with the two graphs of each pair in one fold; --groups none
+    is for files without pairs. Finished results are kept in the store, and the same command
     continues.
 
     Example: clipgnn expressivity brec --root BREC --models "CLIP canonical" --seeds 0,1,2
     """
-    whole = read_experiment(find_experiment(EXPERIMENT))
     names = tuple(
         name for given in sets or ("csl", "atlas") for name in _names(given, different=different)
     )
+    chosen = _experiment_for(names, different=different)
+    whole = read_experiment(find_experiment(chosen))
     experiment = part.overrides()(_on(whole, tuple(dict.fromkeys(names))))
     run_and_report(
         experiment,
-        store or default_store(EXPERIMENT),
+        store or default_store(chosen),
         running.run_options((str(Path.cwd()),)),
         format_name,
         output,
@@ -80,15 +87,49 @@ def _names(given: str, *, different: bool) -> tuple[str, ...]:
     if given in PAIR_SETS:
         return (given,)
     if Path(given).exists():
+        if _has_classes(Path(given)):
+            return (f"{FILE_PREFIX}{given}",)
         return (f"{'different' if different else 'pairs'}:{given}",)
     known = [*SETS, *PAIR_SETS]
     raise InvalidParameterError(
-        f"SET must be one of {', '.join(known)}, or a file of graph6. Got {given!r}."
-        f"{suggestion(given, known)}"
+        f"SET must be one of {', '.join(known)}, or a file of graph6 or of graphs with classes. "
+        f"Got {given!r}.{suggestion(given, known)}"
     )
 
 
+def _has_classes(path: Path) -> bool:
+    """Return whether the ending of a file is that of a format other than graph6."""
+    from clipgnn.datasets.graph_files import recognized_format  # imports torch
+
+    try:
+        return recognized_format(path) != "graph6"
+    except InvalidParameterError:
+        return path.is_dir()  # lines of graph6 can have any ending, but a folder has none
+
+
+def _experiment_for(names: tuple[str, ...], *, different: bool) -> str:
+    """Return the name of the experiment that measures sets.
+
+    Raises:
+        InvalidParameterError: if some are pairs and others have classes.
+    """
+    classes = [name for name in names if name.startswith(FILE_PREFIX)]
+    if not classes:
+        return PAIRS
+    file = classes[0].removeprefix(FILE_PREFIX)
+    if len(classes) < len(names):
+        raise InvalidParameterError(
+            "SET must be pairs of graphs only, or files of graphs with classes only. Got both: "
+            f"{file!r} has classes. Use two commands."
+        )
+    if different:
+        raise InvalidParameterError(
+            f"--different must be absent for graphs with classes. Got it for {file!r}."
+        )
+    return CLASSES
+
+
 def _on(experiment: Experiment, names: tuple[str, ...]) -> Experiment:
-    """Return the experiment on other sets of pairs."""
+    """Return the experiment on other sets."""
     rows = tuple(replace(row, datasets=names) for row in experiment.rows)
     return replace(experiment, datasets=names, rows=rows)

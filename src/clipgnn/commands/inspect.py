@@ -14,9 +14,10 @@ from clipgnn.commands.library_messages import library_messages
 from clipgnn.commands.option_groups import with_option_groups
 from clipgnn.commands.output import check_output
 from clipgnn.commands.sources import Data, Selection, SourceOptions, select
-from clipgnn.commands.targets import TargetNames, Task, TaskOption, read_targets
+from clipgnn.commands.targets import TargetNames, TaskOption
 from clipgnn.commands.terminal import terminal
 from clipgnn.errors import DatasetFileError, InvalidParameterError, counted, one_line
+from clipgnn.parameters.targets import Task
 from clipgnn.writing import write_file
 
 if TYPE_CHECKING:
@@ -109,6 +110,8 @@ def _attribute(attribute: Any) -> str:
 
 
 def _targets(found: "GraphFile", target: list[str] | None, task: Task) -> dict[str, str]:
+    from clipgnn.datasets.targets import read_targets  # imports torch
+
     columns = ", ".join(found.columns) or "none"
     try:
         targets = read_targets(found, target, task)

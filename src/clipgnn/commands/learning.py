@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from clipgnn.commands.device import checked_device
-from clipgnn.commands.targets import Task
 from clipgnn.errors import InvalidParameterError
+from clipgnn.parameters.targets import Task
 
 if TYPE_CHECKING:
     from clipgnn import CLIPClassifier, CLIPRegressor

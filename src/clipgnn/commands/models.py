@@ -8,8 +8,8 @@ import typer
 
 from clipgnn.commands.device import checked_device
 from clipgnn.commands.learning import Device
-from clipgnn.commands.targets import Task
 from clipgnn.errors import InvalidGraphError, ModelNotFoundError
+from clipgnn.parameters.targets import Task
 
 if TYPE_CHECKING:
     from clipgnn import CLIPClassifier, CLIPRegressor

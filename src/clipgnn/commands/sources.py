@@ -27,8 +27,8 @@ Data = Annotated[
     typer.Argument(
         metavar="DATA",
         help="Graphs: the name or folder of a TU data set, JSON lines of node-link graphs "
-        "(.jsonl), graph6 or sparse6 (.g6, .s6), GraphML or GML files (a file or a folder), or a "
-        "CSV file of SMILES.",
+        "(.jsonl), graph6 or sparse6 (.g6, .s6), GraphML or GML files (a file or a folder), GIN "
+        "text (.txt), or a CSV file of SMILES.",
     ),
 ]
 

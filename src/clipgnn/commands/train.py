@@ -13,9 +13,10 @@ from clipgnn.commands.library_messages import library_messages
 from clipgnn.commands.option_groups import with_option_groups
 from clipgnn.commands.output import check_output
 from clipgnn.commands.sources import Data, SourceOptions, select
-from clipgnn.commands.targets import TargetNames, Task, TaskOption, check_trainable, read_targets
+from clipgnn.commands.targets import TargetNames, TaskOption, check_trainable
 from clipgnn.commands.terminal import terminal
 from clipgnn.errors import counted, one_line
+from clipgnn.parameters.targets import Task
 
 if TYPE_CHECKING:
     from clipgnn import CLIPClassifier, CLIPRegressor
@@ -43,6 +44,8 @@ def train(
 
     Example: clipgnn train molecules.csv --target solubility -o model.safetensors
     """
+    from clipgnn.datasets.targets import read_targets  # imports torch
+
     check_output(output)
     found = source.read(data)
     targets = read_targets(found, target, task)

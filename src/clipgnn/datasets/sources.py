@@ -4,13 +4,24 @@ import os
 import re
 from pathlib import Path
 
+import numpy as np
+
 from clipgnn.datasets.graph_files import read_graph_file
 from clipgnn.datasets.graph_files.entries import Entry, GraphFile
 from clipgnn.datasets.registry import load_dataset
+from clipgnn.datasets.targets import read_targets
 from clipgnn.datasets.tu import load_tu
-from clipgnn.errors import DatasetNotFoundError, InvalidParameterError, suggestion
+from clipgnn.errors import (
+    DatasetFileError,
+    DatasetNotFoundError,
+    InvalidGraphError,
+    InvalidParameterError,
+    suggestion,
+)
+from clipgnn.graphs import formats
 from clipgnn.graphs.packed import PackedGraphs
-from clipgnn.parameters.datasets import DATA_FORMATS, TU_FORMAT
+from clipgnn.parameters.datasets import DATA_FORMATS, FILE_PREFIX, TU_FORMAT
+from clipgnn.parameters.targets import Task
 
 
 def open_source(
@@ -59,6 +70,52 @@ def open_source(
         return read_graph_file(path, format=format, labels=labels, smiles_column=smiles_column)
     found = GraphFile(packed.name, TU_FORMAT, _entries(packed), packed)
     return found if labels is None else found.with_labels(labels)
+
+
+def load_file(name: str) -> PackedGraphs:
+    """Load a file of graphs with targets, all of which must be valid.
+
+    The targets are the only column, or one with a usual name (`USUAL_NAMES`), as for
+    `clipgnn train`. Classes are numbered in their order.
+
+    Args:
+        name: "file:PATH" for a file or folder whose format is recognized.
+
+    Raises:
+        DatasetNotFoundError: if there is no such file.
+        DatasetFileError: if the file, a graph or a target is not valid.
+        MissingDependencyError: if the format needs a package that is not installed.
+    """
+    path = Path(name.removeprefix(FILE_PREFIX))
+    if not path.exists():
+        raise DatasetNotFoundError(f"There must be a file or folder {str(path)!r}. It is missing.")
+    try:
+        source = open_source(str(path))
+        if source.packed is not None:
+            return source.packed
+        targets = read_targets(source, None, Task.auto)
+    except InvalidParameterError as error:
+        raise DatasetFileError(
+            f"The format and the targets of a file must be recognized. {error} Or write a function "
+            "that returns the graphs, 'module:function'."
+        ) from error
+    for number, entry in enumerate(source.entries):
+        problem = entry.problem or targets.problems.get(number)
+        if problem is not None:
+            raise DatasetFileError(f"{path}, {entry.place}: {problem}")
+    y = targets.of(range(len(source.entries)))
+    if targets.task is Task.classification:
+        classes, y = np.unique(y, return_inverse=True)
+        if len(classes) == 1:
+            raise DatasetFileError(
+                f"{path} must have graphs of at least two classes. Got one class, "
+                f"{targets.values[0]!r}."
+            )
+    try:
+        columns = formats.read([entry.graph for entry in source.entries])
+        return PackedGraphs.from_columns(columns, y=y, name=source.name)
+    except InvalidGraphError as error:
+        raise DatasetFileError(f"{path}: {error}") from error
 
 
 def _load(name: str, root: str | os.PathLike[str] | None) -> PackedGraphs:

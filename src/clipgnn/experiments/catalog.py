@@ -5,7 +5,7 @@ published tables with those of the report, which is a layer above.
 """
 
 from clipgnn.parameters import is_import_path
-from clipgnn.parameters.datasets import is_pair_set
+from clipgnn.parameters.datasets import FILE_PREFIX, is_pair_set
 
 OPTION = "@"
 """Sign before an option of a TU data set, such as `MUTAG@edge_labels`."""
@@ -20,10 +20,10 @@ TU_PREFIX = "tu:"
 def is_own_dataset(dataset: str) -> bool:
     """Return whether a data set is loaded by a function of the user, named by its import path.
 
-    The prefixes of TU data sets and of pairs take precedence: modules named "tu", "pairs" and
-    "different" cannot be used.
+    The prefixes of TU data sets, files and pairs take precedence: modules named "tu", "file",
+    "pairs" and "different" cannot be used.
     """
-    named = dataset.startswith(TU_PREFIX) or is_pair_set(dataset)
+    named = dataset.startswith((TU_PREFIX, FILE_PREFIX)) or is_pair_set(dataset)
     return not named and is_import_path(dataset)
 
 

@@ -43,6 +43,7 @@ from clipgnn.parameters import (
 )
 from clipgnn.parameters.datasets import (
     BENCHMARKS,
+    FILE_PREFIX,
     KNOWN,
     PAIR_PREFIXES,
     PAIR_SETS,
@@ -377,6 +378,8 @@ class _Reader:
                     f"an import path must not have an option after {OPTION}. Got {shown(given)}",
                 )
             return self.text(key, given)
+        if isinstance(given, str) and name.startswith((*PAIR_PREFIXES, FILE_PREFIX)):
+            return self.text(key, given)  # a path, which can have any character
         for option in options:
             self.word(f"{key}: the option after {OPTION} in {shown(given)}", option, TU_OPTIONS)
         if isinstance(given, str) and name.startswith(TU_PREFIX):
@@ -393,8 +396,8 @@ class _Reader:
             return str(given)
         except InvalidExperimentError as error:
             raise InvalidExperimentError(
-                f"{error} Any other data set of the TU collection is written 'tu:NAME', and one of "
-                "your own 'module:function'."
+                f"{error} Any other data set of the TU collection is written 'tu:NAME', a file of "
+                "graphs 'file:PATH', and one of your own 'module:function'."
             ) from None
 
     def among(self, known: Iterable[str]) -> Callable[[str, Any], str]:

@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from clipgnn.errors import DatasetFileError, DatasetNotFoundError
+from clipgnn.errors import DatasetFileError, DatasetNotFoundError, InvalidParameterError
 from clipgnn.experiments.catalog import FRESH, OPTION, TU_PREFIX, fresh_name, is_own_dataset
 from clipgnn.experiments.trial import Trial
-from clipgnn.parameters.datasets import GENERATED, is_pair_set
+from clipgnn.parameters.datasets import FILE_PREFIX, GENERATED, is_pair_set
 
 FRESH_SEED = 1
 """Seed of the fresh graphs of generated data sets."""
@@ -160,8 +160,32 @@ def _groups(graphs: Any, groups: str) -> Any:
 
     if groups == "isomorphic":
         return isomorphism_classes(graphs)
-    # The two graphs of a pair follow each other in the property tasks.
+    # The two graphs of a pair follow each other in the property tasks, and in files of pairs.
     return torch.arange(len(graphs)) // 2 if groups == "pairs" else None
+
+
+def check_pairs(dataset: str, graphs: Any) -> None:
+    """Check that graphs 1 and 2, 3 and 4, … of a file have different targets.
+
+    Raises:
+        InvalidParameterError: if they do not.
+    """
+    if not dataset.startswith(FILE_PREFIX):
+        return  # generated pairs
+    targets = graphs.targets.reshape(len(graphs), -1)
+    even = len(targets) // 2 * 2
+    same = (targets[0:even:2] == targets[1:even:2]).all(dim=1).nonzero()
+    if even == len(targets) and not len(same):
+        return
+    found = f"{len(targets)} graphs"
+    if len(same):
+        first = 2 * int(same[0]) + 1
+        found = f"the same target of graphs {first} and {first + 1}"
+    raise InvalidParameterError(
+        f'groups must not be "pairs" for {dataset}, unless graphs 1 and 2, 3 and 4, … are pairs of '
+        f'different targets. Got {found}. Use "none".',
+        parameter="groups",
+    )
 
 
 def _is_missing(dataset: str, root: str | None) -> bool:
@@ -171,6 +195,8 @@ def _is_missing(dataset: str, root: str | None) -> bool:
     name = dataset.split(OPTION)[0]
     if name in GENERATED or is_pair_set(name) or is_own_dataset(name):
         return False
+    if name.startswith(FILE_PREFIX):
+        return False
     return find_tu(name.removeprefix(TU_PREFIX), root) is None
 
 
@@ -179,12 +205,15 @@ def _load(dataset: str, root: str | None) -> Any:
     from clipgnn.datasets.own import load_own
     from clipgnn.datasets.pairs import load_pairs
     from clipgnn.datasets.registry import load_dataset
+    from clipgnn.datasets.sources import load_file
     from clipgnn.datasets.tu import load_tu
 
     if is_own_dataset(dataset):
         return load_own(dataset)
     if is_pair_set(dataset):
         return load_pairs(dataset, root)
+    if dataset.startswith(FILE_PREFIX):
+        return load_file(dataset)
     name, *options = dataset.split(OPTION)
     if FRESH in options:
         return load_dataset(name, seed=FRESH_SEED)

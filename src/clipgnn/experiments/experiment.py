@@ -11,7 +11,7 @@ from clipgnn.errors import InvalidParameterError, suggestion
 from clipgnn.experiments.catalog import GROUPS, VALIDATION_SHARE, fresh_name, is_own_dataset
 from clipgnn.experiments.trial import Trial
 from clipgnn.parameters import NONE, Recipe, Value, is_import_path, model_named
-from clipgnn.parameters.datasets import PAIRED_TASKS
+from clipgnn.parameters.datasets import FILE_PREFIX, PAIRED_TASKS
 
 Axes = Mapping[str, tuple[Value, ...]]
 """The values to try for each parameter; a parameter with one value is fixed."""
@@ -281,11 +281,14 @@ def check_groups(groups: str, datasets: Sequence[str]) -> None:
             f"{suggestion(groups, GROUPS)}",
             parameter="groups",
         )
-    without = [name for name in datasets if name not in PAIRED_TASKS]
+    without = [
+        name for name in datasets if name not in PAIRED_TASKS and not name.startswith(FILE_PREFIX)
+    ]
     if groups == "pairs" and without:
         raise InvalidParameterError(
-            f'groups must not be "pairs" for data sets other than {", ".join(PAIRED_TASKS)}, whose '
-            f"graphs are pairs. Got {without[0]}. Leave it out, or choose other data sets.",
+            f'groups must not be "pairs" for data sets other than {", ".join(PAIRED_TASKS)} and '
+            f"files, whose graphs are pairs. Got {without[0]}. Leave it out, or choose other data "
+            "sets.",
             parameter="groups",
         )
 

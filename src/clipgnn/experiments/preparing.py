@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from clipgnn.errors import ClipGNNError, InvalidParameterError
-from clipgnn.experiments.data import fingerprints
+from clipgnn.experiments.data import check_pairs, fingerprints
 from clipgnn.experiments.experiment import Configuration, Experiment
 from clipgnn.experiments.options import RunOptions
 from clipgnn.experiments.own_models import check_parameters, source_of
@@ -48,8 +48,10 @@ def prepare_experiment(experiment: Experiment, options: RunOptions | None = None
         if is_import_path(row.model):
             check_parameters(experiment, row)
 
-    def build(dataset: str, graphs: Any) -> None:
-        """Build the networks of users that differ, to find errors before the first trial."""
+    def check(dataset: str, graphs: Any) -> None:
+        """Check pairs, and build the networks of users, to find errors before the first trial."""
+        if experiment.groups == "pairs":
+            check_pairs(dataset, graphs)
         different = {
             canonical([own.model, dict(own.parameters), own.recipe.get("loss")]): own
             for cell in experiment.cells
@@ -60,7 +62,7 @@ def prepare_experiment(experiment: Experiment, options: RunOptions | None = None
             _build(configuration, graphs)
 
     names = [name for name in experiment.data_names if name not in sources]
-    found = fingerprints(names, experiment.data, options.root, build)
+    found = fingerprints(names, experiment.data, options.root, check)
     return replace(experiment, data={**found, **sources})
 
 

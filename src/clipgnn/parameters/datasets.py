@@ -53,6 +53,9 @@ PAIR_SETS: Mapping[str, str] = {
 PAIR_PREFIXES = ("pairs:", "different:")
 """Prefixes of files of graphs: of pairs, or of graphs that are all different."""
 
+FILE_PREFIX = "file:"
+"""Prefix of a file or folder of graphs with targets, such as `file:graphs.jsonl`."""
+
 KNOWN = (*DATASETS, *COUNTING_TASKS)
 """Names of all data sets that need no files of the user."""
 
@@ -71,6 +74,7 @@ FILE_FORMATS: Mapping[str, str] = {
     "graph6": "clipgnn.datasets.graph_files.graph6",
     "graphml": "clipgnn.datasets.graph_files.markup",
     "gml": "clipgnn.datasets.graph_files.markup",
+    "gin-text": "clipgnn.datasets.graph_files.gin_text",
 }
 """Module that reads files of graphs, by the name of their format."""
 
