@@ -109,6 +109,22 @@ def test_directions_weights_attributes_loops_and_parallel_edges(
         assert colored_graphs(alone, canonical_colors(alone)) == [colored]
 
 
+@pytest.mark.parametrize(
+    "edges", [[(1, 0), (2, 0)], [(2, 0), (2, 1)], [(0, 1), (1, 2)], [(0, 1), (1, 0), (0, 2)]]
+)
+def test_every_order_of_nodes_of_small_weighted_directed_graphs(
+    edges: list[tuple[int, int]],
+) -> None:
+    """Alone in a batch, where few classes of edges exist, and some in one direction only."""
+    found = set()
+    for order in itertools.permutations(range(3)):
+        renumbered = torch.tensor([[order[a], order[b]] for a, b in edges]).t()
+        weight = torch.arange(1.0, len(edges) + 1)
+        batch = ExactBatch.from_tensors(torch.zeros(3, dtype=torch.int64), renumbered, None, weight)
+        found.update(colored_graphs(batch, canonical_colors(batch)))
+    assert len(found) == 1
+
+
 def test_many_different_weights() -> None:
     """More pairs of classes than bliss has colors."""
     count, nodes = 60_000, 10
