@@ -1,5 +1,6 @@
 """Conversion of data sets from and to the graphs of other libraries."""
 
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, TypeVar, cast
@@ -23,6 +24,7 @@ if TYPE_CHECKING:  # importing them takes time
     import torch_geometric.data
 
     from clipgnn.graphs.packed import PackedGraphs
+    from clipgnn.graphs.storage.stored import StoredGraphs
 
 _G = TypeVar("_G", bound="GraphConversions")
 
@@ -46,6 +48,37 @@ class GraphConversions(ABC):
     @property
     def _packed(self) -> "PackedGraphs":
         return cast("PackedGraphs", self)
+
+    def save(self, folder: str | os.PathLike[str]) -> "StoredGraphs":
+        """Write the graphs to a new folder, in shards that are mapped into memory when read.
+
+        Raises:
+            OutputError: if the folder has graphs already, or cannot be written.
+
+        Example:
+            >>> import tempfile
+            >>> from clipgnn import PackedGraphs
+            >>> from clipgnn.datasets import circular_skip_links
+            >>> with tempfile.TemporaryDirectory() as folder:
+            ...     _ = circular_skip_links(0).save(folder)
+            ...     len(PackedGraphs.open(folder))
+            150
+        """
+        from clipgnn.graphs.storage.stored import save_graphs  # imports this module
+
+        return save_graphs(self._packed, folder)
+
+    @staticmethod
+    def open(folder: str | os.PathLike[str]) -> "StoredGraphs":
+        """Open a folder that was written by `save` or `clipgnn convert`. No graph is read.
+
+        Raises:
+            DatasetNotFoundError: if there is no such folder.
+            DatasetFileError: if it has another version, or its description is damaged.
+        """
+        from clipgnn.graphs.storage.stored import open_graphs  # imports this module
+
+        return open_graphs(folder)
 
     @classmethod
     def from_data_list(

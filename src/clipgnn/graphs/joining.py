@@ -1,5 +1,6 @@
 """Joining of data sets."""
 
+from collections.abc import Sequence
 from dataclasses import fields
 from typing import Any
 
@@ -10,6 +11,9 @@ from clipgnn.errors import InvalidGraphError
 from clipgnn.graphs.packed import PackedGraphs
 from clipgnn.ops.pointers import pointers_from_counts
 
+_SECOND_AXIS = ("edge_index", "colorings")
+_NOT_JOINED = ("name", "in_channels", "encoding", "node_pointers", "edge_pointers")
+
 
 def join(first: PackedGraphs, second: PackedGraphs) -> PackedGraphs:
     """Return the graphs of one data set followed by those of another, with the name of the first.
@@ -18,19 +22,30 @@ def join(first: PackedGraphs, second: PackedGraphs) -> PackedGraphs:
         InvalidGraphError: if the data sets differ in the number or encoding of channels, in dtypes,
             or in what their graphs have: targets, weights, attributes or colorings.
     """
-    joined: dict[str, Any] = {"name": first.name}
     for name in ("in_channels", "encoding"):
-        joined[name] = getattr(first, name)
-        _check_equal(name, joined[name], getattr(second, name))
-    for name in ("node_pointers", "edge_pointers"):
-        counts = [getattr(own, name).diff().to(first.device) for own in (first, second)]
-        joined[name] = pointers_from_counts(torch.cat(counts))
-    for name in (own.name for own in fields(PackedGraphs) if own.name not in joined):
+        _check_equal(name, getattr(first, name), getattr(second, name))
+    second = second.to(first.device)
+    for name in (own.name for own in fields(PackedGraphs) if own.name not in _NOT_JOINED):
+        axis = 1 if name in _SECOND_AXIS else 0  # of edges, nodes or graphs
         one, other = getattr(first, name), getattr(second, name)
-        axis = 1 if name in ("edge_index", "colorings") else 0  # of edges, nodes or graphs
         _check_equal(name, _kind(one, axis), _kind(other, axis))
-        joined[name] = None if one is None else torch.cat([one, other.to(one.device)], axis)
-    return PackedGraphs(**joined)
+    return concatenated([first, second])
+
+
+def concatenated(parts: Sequence[PackedGraphs]) -> PackedGraphs:
+    """Return the graphs of several data sets of one kind, which is not checked."""
+    if len(parts) == 1:
+        return parts[0]
+    first = parts[0]
+    joined: dict[str, Any] = {"name": first.name}
+    joined |= {"in_channels": first.in_channels, "encoding": first.encoding}
+    for name in ("node_pointers", "edge_pointers"):
+        joined[name] = pointers_from_counts(torch.cat([getattr(own, name).diff() for own in parts]))
+    for name in (own.name for own in fields(PackedGraphs) if own.name not in joined):
+        axis = 1 if name in _SECOND_AXIS else 0
+        values = [getattr(own, name) for own in parts]
+        joined[name] = None if values[0] is None else torch.cat(values, axis)
+    return PackedGraphs.unchecked(**joined)
 
 
 def _kind(tensor: Tensor | None, axis: int) -> str:

@@ -228,7 +228,7 @@ class PackedGraphs(GraphConversions):
     def to(self, device: torch.device | str) -> "PackedGraphs":
         """Copy the graphs to another device."""
         values = {field.name: getattr(self, field.name) for field in fields(self)}
-        return self._unchecked(
+        return self.unchecked(
             **{
                 name: value.to(device) if isinstance(value, Tensor) else value
                 for name, value in values.items()
@@ -325,7 +325,7 @@ class PackedGraphs(GraphConversions):
         pointers = pointers_from_counts(batch.nodes.counts)
         # Edges are sorted by target, so that those of a graph are consecutive.
         graph_of_edge = batch.graph_of_node[batch.edges.pattern.row]
-        return cls._unchecked(
+        return cls.unchecked(
             name="batch",
             x=batch.x,
             in_channels=in_channels,
@@ -341,7 +341,7 @@ class PackedGraphs(GraphConversions):
         )
 
     @classmethod
-    def _unchecked(cls, **values: Any) -> "PackedGraphs":
+    def unchecked(cls, **values: Any) -> "PackedGraphs":
         """Create a data set without checks, from tensors that are known to be consistent."""
         graphs = object.__new__(cls)
         for name, value in values.items():
@@ -356,7 +356,7 @@ class PackedGraphs(GraphConversions):
         edge_pointers, _, edges = expand_segments(
             self.edge_pointers[:-1][chosen], self.edge_pointers.diff()[chosen]
         )
-        return self._unchecked(
+        return self.unchecked(
             name=self.name,
             x=self.x[nodes],
             in_channels=self.in_channels,

@@ -1,0 +1,1 @@
+"""Graph sets on disk: a folder of shards, which are mapped into memory when they are read."""
