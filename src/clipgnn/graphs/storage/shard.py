@@ -243,6 +243,6 @@ def _narrow(tensor: Tensor) -> Tensor:
         low, high = tensor.aminmax()
         fits = bool(low >= 0) and bool(high <= _BYTES) and torch.equal(narrow.to(tensor), tensor)
         return narrow if fits else tensor
-    low, high = (int(own) for own in tensor.aminmax())
-    fitting = (d for d in _INTEGERS if torch.iinfo(d).min <= low and high <= torch.iinfo(d).max)
+    least, most = (int(own) for own in tensor.aminmax())
+    fitting = (d for d in _INTEGERS if torch.iinfo(d).min <= least and most <= torch.iinfo(d).max)
     return tensor.to(next(fitting))

@@ -1,11 +1,12 @@
 """A graph set on disk: a folder with shards and a file that describes them."""
 
+import hashlib
 import json
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -138,7 +139,7 @@ class StoredGraphs:
         cuts = torch.searchsorted(ordered, torch.tensor(self._firsts)).tolist()
         parts = [
             self._shards[number].subset(ordered[start:stop] - self._firsts[number])
-            for number, (start, stop) in enumerate(zip(cuts, cuts[1:], strict=False))
+            for number, (start, stop) in enumerate(pairwise(cuts))
             if start < stop
         ]
         joined = concatenated(parts)
@@ -154,7 +155,7 @@ class StoredGraphs:
         cuts = torch.searchsorted(chosen, torch.tensor(self._firsts)).tolist()
         found = [
             self._shards[number].rows(chosen[start:stop] - self._firsts[number])
-            for number, (start, stop) in enumerate(zip(cuts, cuts[1:], strict=False))
+            for number, (start, stop) in enumerate(pairwise(cuts))
             if start < stop
         ]
         known = [own for own in found if own is not None]
@@ -194,8 +195,6 @@ class StoredGraphs:
     @cached_property
     def fingerprint(self) -> str:
         """Hash of schema and shards; two folders can have the same graphs in other shards."""
-        import hashlib
-
         content = [self.schema.as_json(), [own.sha256 for own in self.records]]
         return hashlib.sha256(json.dumps(content).encode()).hexdigest()
 
@@ -314,7 +313,7 @@ def append_graphs(
             path.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise OutputError(
-                f"{path} must be a folder that can be written. {error.strerror}. Use another folder."
+                f"{path} must be a folder that can be written. {error.strerror}. Use another one."
             ) from error
         stored = StoredGraphs(path, graphs.name, schema, (), target_names)
     record = write_shard(shard_path(path, len(stored.records)), graphs, rows)
