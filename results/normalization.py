@@ -29,7 +29,8 @@ from clipgnn.nn import norm
 from clipgnn.nn.norm import BatchNorm
 from clipgnn.training.capture import Captured, _record
 from clipgnn.training.engine import Engine
-from clipgnn.training.loop import Eager
+from clipgnn.training.engines import engine_for
+from clipgnn.training.members import Eager
 from clipgnn.training.models import new_members
 
 WAYS = ("running", "batch", "measured")
@@ -103,7 +104,7 @@ class Scores:
         self.engine = engine
         self.norms = [part for part in engine.network.modules() if isinstance(part, BatchNorm)]
         chosen = engine.order[:, :MEASURED_GRAPHS].clone()
-        self.graphs = chosen, engine.assembler.capacity_for(chosen)
+        self.graphs = chosen, engine.window.assembler.capacity_for(chosen)
         self.values = torch.zeros(len(WAYS), engine.num_members, device=engine.device)
         self.replay: Callable[[], None] = self.compute
         if engine.device.type == "cuda":
@@ -120,8 +121,8 @@ class Scores:
         kept = [{name: value.clone() for name, value in n.named_buffers()} for n in self.norms]
         with self.momentum(1.0):
             padded = engine.num_members > 1 or engine.device.type == "cuda"
-            batch = engine.assembler.batch(*self.graphs, padded=padded)
-            engine._outputs(batch, ((engine.epoch_number * 2 + 1) << 32) - 1)
+            batch = engine.window.assembler.batch(*self.graphs, padded=padded)
+            engine._outputs(engine.window, batch, ((engine.epoch_number * 2 + 1) << 32) - 1)
         self.values[2].copy_(engine.evaluate("test").scores)
         for own, buffers in zip(self.norms, kept, strict=True):
             for name, value in own.named_buffers():
@@ -149,15 +150,15 @@ def train_cell(cell: Cell, device: torch.device, given: argparse.Namespace) -> A
     recipe = cell.recipe if given.epochs is None else Recipe(epochs=given.epochs)
     seeds = [given.seed * 1000 + fold for fold in range(given.folds)]
     network = new_members(cell.spec, graphs, recipe, seeds)
-    engine = Engine(graphs, network, recipe, splits, seeds, device)
+    engine = engine_for(graphs, network, recipe, splits, seeds, device)
     program = Captured(engine) if device.type == "cuda" else Eager(engine)
     scores = Scores(engine)
     curves: list[Tensor] = []
     losses: list[Tensor] = []
     for epoch in range(recipe.epochs):
-        engine.set_rate(epoch)
-        engine.shuffle(epoch)
-        program.epoch()
+        engine.begin(epoch)
+        for _ in engine.portions(epoch):
+            program.steps()
         losses.append(engine.train_loss().clone())
         scores.replay()
         curves.append(scores.values.clone())

@@ -44,7 +44,8 @@ def recorded(setting: Setting, graphs: PackedGraphs) -> Captured:
 
 def kernels_of(program: Captured) -> dict[str, Any]:
     """Return number and microseconds of the kernels of a step, by name."""
-    program.engine.shuffle(0)
+    program.engine.begin(0)
+    next(program.engine.portions(0))
     with profile(activities=[ProfilerActivity.CUDA]) as profiled:
         for _ in range(STEPS):
             program._step.replay()
@@ -77,8 +78,9 @@ def epoch_seconds(program: Captured) -> float:
 
 def share_of_slots(engine: Engine) -> float:
     """Return the share of the slots of nodes that are not padding, over an epoch."""
-    engine.shuffle(0)
-    nodes = engine.assembler.node_count[engine.order].sum()
+    engine.begin(0)
+    next(engine.portions(0))
+    nodes = engine.window.assembler.node_count[engine.order].sum()
     return float(nodes / (engine.capacity.nodes * engine.num_members * engine.steps))
 
 

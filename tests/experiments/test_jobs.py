@@ -149,7 +149,7 @@ GIN = {
 
 def killed_in_the_second_epoch(trials):
     """Really train, but the process ends in the middle of it."""
-    from clipgnn.training.loop import Eager
+    from clipgnn.training.members import Eager
 
     evaluate, calls = Eager.evaluate, count(1)
 

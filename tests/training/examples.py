@@ -13,6 +13,7 @@ from clipgnn.graphs.packed import PackedGraphs
 from clipgnn.parameters import MODELS
 from clipgnn.training import History, ModelSpec, Recipe, Split
 from clipgnn.training.engine import Engine
+from clipgnn.training.engines import engine_for as engine_of
 from clipgnn.training.models import new_members
 
 CLIP4 = ModelSpec("clip", {"num_colorings": 4, "hidden_channels": 8, "num_layers": 2})
@@ -94,7 +95,7 @@ def engine_for(
 ) -> Engine:
     """An engine with new members."""
     network = new_members(spec, graphs, recipe, seeds)
-    return Engine(graphs, network, recipe, splits, seeds, torch.device(device))
+    return engine_of(graphs, network, recipe, splits, seeds, torch.device(device))
 
 
 def curves(history: History) -> tuple[list[float], list[float], list[float]]:

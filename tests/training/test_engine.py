@@ -14,8 +14,14 @@ from tests.training.examples import (
 
 from clipgnn.errors import InvalidColoringError
 from clipgnn.training import ModelSpec, Recipe, Split, train
-from clipgnn.training.engine import num_steps
-from clipgnn.training.loop import train_members
+from clipgnn.training.engine import Engine
+from clipgnn.training.members import Training
+from clipgnn.training.windows import num_steps
+
+
+def _shuffle(engine: Engine, epoch: int) -> None:
+    engine.begin(epoch)
+    next(engine.portions(epoch))
 
 
 def test_the_rate_is_halved() -> None:
@@ -23,7 +29,7 @@ def test_the_rate_is_halved() -> None:
     engine = engine_for(some_graphs(10), CLIP4, recipe, folds(2, 10)[:1], [0])
     rates = []
     for epoch in range(5):
-        engine.set_rate(epoch)
+        engine.begin(epoch)
         rates.append(engine.optimizer.rate)
     assert rates == [0.5, 0.5, 0.25, 0.25, 0.125]
 
@@ -31,11 +37,11 @@ def test_the_rate_is_halved() -> None:
 def test_the_order_of_an_epoch_does_not_change() -> None:
     recipe = Recipe(epochs=3, batch_size=8)
     engine = engine_for(some_graphs(40), CLIP4, recipe, folds(5, 40)[:2], [1, 2])
-    engine.shuffle(0)
+    _shuffle(engine, 0)
     first = engine.order.clone()
-    engine.shuffle(1)
+    _shuffle(engine, 1)
     assert not torch.equal(engine.order, first)
-    engine.shuffle(0)
+    _shuffle(engine, 0)
     assert torch.equal(engine.order, first)
 
 
@@ -45,7 +51,7 @@ def test_every_graph_is_used_once_in_an_epoch() -> None:
     engine = engine_for(some_graphs(40), CLIP4, recipe, splits, [1, 2])
     orders = []
     for epoch in range(2):
-        engine.shuffle(epoch)
+        _shuffle(engine, epoch)
         for member, split in enumerate(splits):
             assert sorted(engine.order[member].tolist()) == sorted(split.train.tolist())
         orders.append(engine.order.clone())
@@ -54,9 +60,7 @@ def test_every_graph_is_used_once_in_an_epoch() -> None:
 
 def test_a_last_batch_of_one_graph_is_left_out() -> None:
     numbers = torch.arange(17)
-    assert num_steps(Split(numbers, numbers), 8) == 2
-    assert num_steps(Split(numbers[:16], numbers), 8) == 2
-    assert num_steps(Split(torch.arange(18), numbers), 8) == 3
+    assert [num_steps(count, 8) for count in (16, 17, 18)] == [2, 2, 3]
     recipe = Recipe(epochs=2, batch_size=8)
     [trained] = train(some_graphs(20), CLIP4, recipe, [Split(numbers, [17, 18])], [0])
     assert all(loss == loss for loss in trained.history.train_loss)
@@ -69,7 +73,7 @@ def test_a_member_does_not_depend_on_the_others(num_colorings: int) -> None:
     spec = ModelSpec("clip", {**CLIP4.parameters, "num_colorings": num_colorings})
     recipe = Recipe(epochs=4, batch_size=8)
     splits, seeds = folds(5, 40), [5, 6, 7, 8, 9]
-    together = train_members(engine_for(graphs, spec, recipe, splits, seeds), range(5))
+    together = Training(engine_for(graphs, spec, recipe, splits, seeds), range(5)).run()
     alone = train(graphs, spec, recipe, splits, seeds)
     for one, other in zip(alone, together, strict=True):
         for curve, same in zip(curves(one.history), curves(other.history), strict=True):
@@ -89,7 +93,7 @@ def test_evaluation_in_parts_does_not_depend_on_the_other_members(
     splits, seeds = folds(5, 41), [5, 6, 7, 8, 9]
     engine = engine_for(graphs, CLIP4, recipe, splits, seeds)
     assert len(engine.evaluated["test"]) > 1
-    together = train_members(engine, range(5))
+    together = Training(engine, range(5)).run()
     for one, other in zip(train(graphs, CLIP4, recipe, splits, seeds), together, strict=True):
         assert one.history.test_score == pytest.approx(other.history.test_score, abs=1e-12)
         assert one.test_outputs.shape == other.test_outputs.shape

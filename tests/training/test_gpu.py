@@ -78,9 +78,9 @@ def test_replayed_steps_are_those_of_the_cpu(spec: ModelSpec, compiled: bool) ->
     captured = Captured(engine, compile=compiled)
     assert captured.compiled == compiled
     for epoch in range(3):
-        engine.set_rate(epoch)
-        engine.shuffle(epoch)
-        captured.epoch()
+        engine.begin(epoch)
+        for _ in engine.portions(epoch):
+            captured.steps()
         losses, scores = engine.train_loss().tolist(), captured.evaluate("test").scores.tolist()
         assert losses == pytest.approx([h.train_loss[epoch] for h in expected], abs=1e-8)
         assert scores == pytest.approx([h.test_score[epoch] for h in expected], abs=1e-8)

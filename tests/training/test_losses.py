@@ -15,7 +15,7 @@ from torch.nn import functional
 from clipgnn.errors import InvalidParameterError
 from clipgnn.graphs.packed import PackedGraphs
 from clipgnn.training import ModelSpec, Recipe, Split, train
-from clipgnn.training.losses import Loss
+from clipgnn.training.losses import Loss, class_counts, class_weights_for, targets_for
 
 GIN = ModelSpec("gin", {"hidden_channels": 4, "num_layers": 1})
 MEMBERS, GRAPHS = 3, 12
@@ -35,11 +35,24 @@ def _mask() -> Tensor:
     return torch.arange(GRAPHS) < torch.tensor([12, 7, 1])[:, None]
 
 
-def _loss(recipe: Recipe, y: Tensor, train: list[Tensor] | None = None) -> Loss:
-    return Loss(recipe, _graphs(y), train or [torch.arange(GRAPHS)] * MEMBERS)
+class _OfGraphs(Loss):
+    """The loss of members with the same graphs, and their targets."""
+
+    def __init__(self, recipe: Recipe, graphs: PackedGraphs, train: list[Tensor]) -> None:
+        self.targets = targets_for(recipe, graphs)
+        weights = None
+        if recipe.class_weights is not None:
+            classes = 2 if recipe.loss == "binary-cross-entropy" else graphs.num_classes
+            counts = [class_counts(self.targets[own], classes) for own in train]
+            weights = class_weights_for(recipe, classes, counts)
+        super().__init__(recipe, weights)
 
 
-def _rows(loss: Loss) -> Tensor:
+def _loss(recipe: Recipe, y: Tensor, train: list[Tensor] | None = None) -> _OfGraphs:
+    return _OfGraphs(recipe, _graphs(y), train or [torch.arange(GRAPHS)] * MEMBERS)
+
+
+def _rows(loss: "_OfGraphs") -> Tensor:
     """Targets of all graphs for each member."""
     return loss.targets.expand(MEMBERS, *loss.targets.shape)
 

@@ -10,7 +10,7 @@ from tests.training.examples import curves, engine_for, regressed, some_graphs
 
 from clipgnn.errors import InvalidParameterError
 from clipgnn.training import ModelSpec, Recipe, Split, fit_kernel, train
-from clipgnn.training.loop import train_members
+from clipgnn.training.members import Training
 
 SMALL = ModelSpec("clip", {"num_colorings": 2, "hidden_channels": 4, "num_layers": 1})
 CHOSEN, NUM_GRAPHS = [5, 0, 3], 7
@@ -179,7 +179,7 @@ def test_one_engine_has_all_of_these_members() -> None:
     scores = engine.evaluate("validation").scores
     validated = [sizes[2] > 0 for sizes in SIZES]
     assert scores.isfinite().tolist() == validated
-    models = train_members(engine, range(5))
+    models = Training(engine, range(5)).run()
     assert [bool(trained.history.validation_score) for trained in models] == validated
 
 

@@ -14,7 +14,7 @@ from clipgnn.nn.dropout import Dropout
 from clipgnn.nn.features import ColoredAttributes, DenseFeatures, Features
 from clipgnn.nn.layer import Generators, Layer
 from clipgnn.nn.linear import Linear
-from clipgnn.nn.norm import BatchNorm
+from clipgnn.nn.norm import BatchNorm, shares_statistics
 from clipgnn.shapes import Colorings, NodeFeatures
 
 
@@ -81,8 +81,12 @@ class IsomorphismNetwork(nn.Module):
     def has_kernels(self, graphs: Batch) -> bool:
         """Whether fused GPU kernels can compute the outputs for a batch."""
         weight = cast(IsomorphismLayer, self.layers[0]).second.weight
-        return self.has_fused_layers and kernel_support.supports_batch(
-            graphs, weight.shape[2], weight.dtype, training=self.training
+        return (
+            self.has_fused_layers
+            and kernel_support.supports_batch(
+                graphs, weight.shape[2], weight.dtype, training=self.training
+            )
+            and not shares_statistics(self)
         )
 
     def forward(

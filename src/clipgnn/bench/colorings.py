@@ -78,7 +78,9 @@ def _measure(setting: Setting, plan: Plan) -> Colorings:
     on_device = [(groups.to(device), batch.to(device)) for groups, batch in batches]
     spec = replace(setting, num_colorings=k).spec()
     engine = engine_for(spec, graphs, setting.recipe(), splits_of(graphs)[:1], device)
-    assembler, counter = engine.assembler, torch.zeros((), dtype=torch.int64, device=device)
+    assembler, counter = engine.window.assembler, torch.zeros((), dtype=torch.int64, device=device)
+    sampler = engine.window.sampler
+    assert sampler is not None
     assembled = [
         assembler.batch(chosen, assembler.capacity_for(chosen), padded=plan.on_gpu)
         for chosen in (part[None].to(device) for part in parts)
@@ -90,7 +92,7 @@ def _measure(setting: Setting, plan: Plan) -> Colorings:
 
     def sample_in_training() -> None:
         for batch in assembled:
-            engine.sampler.sample(batch, k, engine.seeds, counter)
+            sampler.sample(batch, k, engine.seeds, counter)
             counter.add_(1)
 
     def loop() -> None:

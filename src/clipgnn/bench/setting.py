@@ -15,7 +15,8 @@ from clipgnn.parameters import Recipe
 from clipgnn.parameters.datasets import PROPERTY_TASKS
 from clipgnn.training.capture import Captured
 from clipgnn.training.engine import Engine
-from clipgnn.training.loop import Eager
+from clipgnn.training.engines import engine_for as engine_of
+from clipgnn.training.members import Eager
 from clipgnn.training.models import ModelSpec, new_members
 from clipgnn.training.splits import Split
 
@@ -100,7 +101,7 @@ def engine_for(
     """Return an engine with a member for each split, with consecutive seeds."""
     seeds = range(SEED, SEED + len(splits))
     network = new_members(spec, graphs, recipe, seeds)
-    return Engine(graphs, network, recipe, splits, seeds, device)
+    return engine_of(graphs, network, recipe, splits, seeds, device)
 
 
 def program_for(engine: Engine, *, deterministic: bool = False) -> Captured | Eager:
@@ -117,9 +118,9 @@ def epochs_of(program: Captured | Eager) -> Callable[[], None]:
 
     def epoch() -> None:
         number = next(numbers)
-        engine.set_rate(number)
-        engine.shuffle(number)
-        program.epoch()
+        engine.begin(number)
+        for _ in engine.portions(number):
+            program.steps()
         program.evaluate("test")
 
     return epoch

@@ -21,9 +21,9 @@ from clipgnn.datasets.registry import load_dataset
 from clipgnn.errors import ClipGNNError
 from clipgnn.graphs.packed import PackedGraphs
 from clipgnn.parameters import MODELS, Recipe
-from clipgnn.training.engine import num_steps
 from clipgnn.training.models import ModelSpec
 from clipgnn.training.splits import Split
+from clipgnn.training.windows import num_steps
 
 
 @dataclass(frozen=True)
@@ -71,8 +71,8 @@ def measure(plan: Plan) -> list[Folds]:
         return []
     graphs = load_dataset(plan.datasets[0], root=plan.root, seed=SEED)
     folds = splits_of(graphs)
-    steps = num_steps(folds[0], BATCH_SIZE)
-    splits = [split for split in folds if num_steps(split, BATCH_SIZE) == steps]
+    steps = num_steps(folds[0].train.numel(), BATCH_SIZE)
+    splits = [own for own in folds if num_steps(own.train.numel(), BATCH_SIZE) == steps]
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:

@@ -1,5 +1,6 @@
 """A data set as flat tensors, from which batches are assembled by index arithmetic."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any
@@ -133,6 +134,11 @@ class PackedGraphs(GraphConversions):
         return int(self.targets.max()) + 1
 
     @property
+    def has_classes(self) -> bool:
+        """Whether the targets are classes."""
+        return not self.targets.is_floating_point()
+
+    @property
     def num_targets(self) -> int:
         """Number of targets of each graph."""
         return 1 if self.targets.dim() == 1 else self.targets.shape[1]
@@ -227,10 +233,14 @@ class PackedGraphs(GraphConversions):
 
     def to(self, device: torch.device | str) -> "PackedGraphs":
         """Copy the graphs to another device."""
+        return self.with_tensors(lambda own: own.to(device))
+
+    def with_tensors(self, change: Callable[[Tensor], Tensor]) -> "PackedGraphs":
+        """Apply a function, which does not change the content, to all tensors."""
         values = {field.name: getattr(self, field.name) for field in fields(self)}
         return self.unchecked(
             **{
-                name: value.to(device) if isinstance(value, Tensor) else value
+                name: change(value) if isinstance(value, Tensor) else value
                 for name, value in values.items()
             }
         )

@@ -17,6 +17,7 @@ from clipgnn.nn.aggregation import Aggregation
 from clipgnn.nn.inputs import Inputs
 from clipgnn.nn.iterations import LocalIterations
 from clipgnn.nn.network import Network
+from clipgnn.nn.norm import shares_statistics
 from clipgnn.nn.readout import Readout, sum_nodes
 from clipgnn.parameters import COLORINGS, CLIPParameters, documented
 from clipgnn.shapes import Colorings, GraphFeatures
@@ -232,6 +233,15 @@ class CLIP(Network):
         pooled = sum_nodes(self._iterations.features(batch, colorings), batch.nodes).amax(2)
         return self.readout(pooled, batch.graph_attr, batch.graph_mask)
 
+    @classmethod
+    def joined_parameters(cls, one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
+        """Join the largest number of colors and the direction; see `Network`."""
+        joined = {
+            "num_colors": max(one["num_colors"], other["num_colors"]),
+            "directed": one["directed"] or other["directed"],
+        }
+        return super().joined_parameters({**one, **joined}, {**other, **joined})
+
     def redundant_biases(self) -> list[nn.Parameter]:
         """Also those of the last maps of all layers but the last; see `Network`."""
         if self.config.norm is None:
@@ -242,8 +252,10 @@ class CLIP(Network):
     def has_kernels(self, batch: Batch) -> bool:
         """Whether `forward_batch` uses fused GPU kernels for the batch."""
         width, dtype = self.config.hidden_channels, self.readout.first.weight.dtype
-        return kernel_support.supports_clip(self.config) and kernel_support.supports_batch(
-            batch, width, dtype, training=self.training
+        return (
+            kernel_support.supports_clip(self.config)
+            and kernel_support.supports_batch(batch, width, dtype, training=self.training)
+            and not shares_statistics(self)
         )
 
     def embed(

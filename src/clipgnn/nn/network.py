@@ -108,6 +108,22 @@ class Network(nn.Module, ABC):
         return {}
 
     @classmethod
+    def joined_parameters(cls, one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
+        """Join `parameters_from_graphs` of two parts of a data set.
+
+        Raises:
+            InvalidParameterError: if they cannot be joined.
+        """
+        for name, value in one.items():
+            if other[name] != value:
+                raise InvalidParameterError(
+                    f"The {name!r} parameter of {cls.__name__} must be given for graphs on disk, "
+                    f"because it depends on all graphs. Got {shown(value)} and "
+                    f"{shown(other[name])} for two parts of them."
+                )
+        return one
+
+    @classmethod
     def check_graphs(cls, graphs: PackedGraphs) -> None:
         """Check that networks of this class can read the graphs.
 

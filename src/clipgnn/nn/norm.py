@@ -1,5 +1,7 @@
 """Batch normalization with separate statistics for each member."""
 
+from collections.abc import Callable
+
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
@@ -53,6 +55,8 @@ class BatchNorm(Layer):
             (1 - momentum) to the number of steps since.
         running_var: the same of the variances.
         running_weight: the same of ones, for each member: the divisor of the sums.
+        total: function that sums a tensor over all processes that train together, with gradients;
+            statistics are then those of the rows of all processes. None for one process.
 
     Shapes:
         - input, output: `[members, rows, channels]`
@@ -67,6 +71,7 @@ class BatchNorm(Layer):
         self, num_members: int, channels: int, *, epsilon: float = 1e-5, momentum: float = 0.1
     ) -> None:
         super().__init__()
+        self.total: Callable[[Tensor], Tensor] | None = None
         self.epsilon = epsilon
         self.momentum = momentum
         self.weight = nn.Parameter(torch.empty(num_members, channels))
@@ -162,14 +167,10 @@ class BatchNorm(Layer):
             return self._normalize(x, *moments[self], mask, unit, overwrite=overwrite)
         if not self.training:
             return self._normalize(x, *self.statistics(), mask, unit, overwrite=overwrite)
-        if x.shape[1] == 0:
-            return x
-        if x.shape[1] == 1 and mask is None and counts is None:
-            raise InvalidGraphError(
-                "Batch normalization needs at least two rows in training. Got one graph, node or "
-                "edge in the batch. Use larger batches (drop_last=True in a loader), "
-                "model.eval(), or norm=None."
-            )
+        if self.total is None:
+            if x.shape[1] == 0:
+                return x
+            self._check_rows(x, mask, counts)
         if moments is None and mask is None and counts is None and self._suits_kernel(x):
             mean, variance = own_statistics(x.detach().squeeze(0))
             if all_vary(mean, variance, unit):
@@ -183,8 +184,18 @@ class BatchNorm(Layer):
             moments[self] = (mean, variance)
         return self._normalize(x, mean, variance, mask, unit, overwrite=overwrite)
 
+    def _check_rows(self, x: MemberRows, mask: Tensor | None, counts: Tensor | None) -> None:
+        if x.shape[1] == 1 and mask is None and counts is None:
+            raise InvalidGraphError(
+                "Batch normalization needs at least two rows in training. Got one graph, node or "
+                "edge in the batch. Use larger batches (drop_last=True in a loader), "
+                "model.eval(), or norm=None."
+            )
+
     def _suits_kernel(self, x: MemberRows) -> bool:
         """Whether the faster kernel can be used: on the CPU, for one member, in one precision."""
+        if self.total is not None:
+            return False
         alone = x.shape[0] == 1 and x.device.type == "cpu" and x.dtype == self.weight.dtype
         return alone and not torch.compiler.is_compiling()
 
@@ -211,6 +222,8 @@ class BatchNorm(Layer):
     ) -> tuple[Float[Tensor, "members channels"], Float[Tensor, "members channels"]]:
         """Compute mean and variance of the rows that are not padding, and update the averages."""
         inside = None if mask is None else mask[:, :, None]
+        if self.total is not None:
+            return self._measure_together(x, inside, counts)
         if inside is not None:
             rows = inside.sum(1).to(x.dtype)
             mean = x.sum(1) / rows.clamp(min=1)
@@ -225,6 +238,26 @@ class BatchNorm(Layer):
             rows = torch.full_like(x[:, :1, 0], x.shape[1])
             mean = x.mean(1)
             variance = (x - mean[:, None]).square().mean(1)
+        self._track(mean.detach(), variance.detach(), rows)
+        return mean, variance
+
+    def _measure_together(
+        self,
+        x: MemberRows,
+        inside: Bool[Tensor, "members rows 1"] | None,
+        counts: Int[Tensor, "members rows"] | None,
+    ) -> tuple[Float[Tensor, "members channels"], Float[Tensor, "members channels"]]:
+        """Compute mean and variance of the rows of all processes, and update the averages."""
+        assert self.total is not None
+        weight = torch.ones_like(x[:, :, :1]) if counts is None else counts[:, :, None].to(x.dtype)
+        if inside is not None:
+            weight = torch.where(inside, weight, 0)
+        # [members, channels + 1]: the sum of rows, and their number.
+        totals = self.total(torch.cat([(weight * x).sum(1), weight.sum(1)], dim=1))
+        rows = totals[:, -1:].detach()
+        mean = totals[:, :-1] / rows.clamp(min=1)
+        squares = (weight * (x - mean[:, None]).square()).sum(1)
+        variance = self.total(squares) / rows.clamp(min=1)
         self._track(mean.detach(), variance.detach(), rows)
         return mean, variance
 
@@ -245,9 +278,30 @@ class BatchNorm(Layer):
         self.running_weight.lerp_(torch.ones_like(self.running_weight), share)
 
 
+def share_statistics(network: nn.Module, total: Callable[[Tensor], Tensor] | None) -> None:
+    """Compute the statistics of a network from the rows of all processes that train together.
+
+    Args:
+        network: the network.
+        total: function that sums a tensor over all processes, with gradients; None for one process.
+    """
+    for norm in norms_of(network):
+        norm.total = total
+
+
+def norms_of(network: nn.Module) -> list[BatchNorm]:
+    """All batch normalizations of a network."""
+    return [module for module in network.modules() if isinstance(module, BatchNorm)]
+
+
+def shares_statistics(network: nn.Module) -> bool:
+    """Whether statistics are computed from the rows of several processes."""
+    return any(norm.total is not None for norm in norms_of(network))
+
+
 def running_moments(network: nn.Module) -> Moments:
     """Running averages of all batch normalizations of a network; none while it is trained."""
-    norms = [module for module in network.modules() if isinstance(module, BatchNorm)]
+    norms = norms_of(network)
     if any(norm.training for norm in norms):
         return {}
     return {norm: norm.statistics() for norm in norms}

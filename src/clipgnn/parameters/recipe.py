@@ -57,6 +57,12 @@ class Recipe(Parameters):
     batch_size: int = parameter(
         32, Rule(int, 2, 1_000_000), "graphs in a step; one graph has no batch statistics"
     )
+    max_nodes: int | None = parameter(
+        None,
+        Rule(int, 1, 2**31, optional=True),
+        "largest number of nodes in a step, instead of a number of graphs; a step has at least two "
+        "graphs, of any size",
+    )
     learning_rate: float = parameter(1e-3, POSITIVE, "learning rate of Adam in the first epoch")
     halve_every: int = parameter(50, _EPOCHS, "epochs after which the learning rate is halved")
     loss: str | Callable[..., Any] = parameter(

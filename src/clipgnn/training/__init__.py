@@ -3,7 +3,8 @@
 from clipgnn.parameters import Recipe
 from clipgnn.training.history import History
 from clipgnn.training.kernels import fit_kernel
-from clipgnn.training.loop import Epoch, train
+from clipgnn.training.loop import train
+from clipgnn.training.members import Epoch
 from clipgnn.training.models import ModelSpec
 from clipgnn.training.splits import Split
 from clipgnn.training.trained import Summary, TrainedModel, TrainedModels

@@ -1,6 +1,6 @@
 """Adam on one flat tensor that holds all parameters."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import torch
 from torch import Tensor, nn
@@ -48,9 +48,14 @@ class Adam:
         """Set the learning rate."""
         self._rate.fill_(min(rate, LARGEST_RATE))
 
+    @property
+    def state(self) -> dict[str, Tensor]:
+        """The moments of the gradients and the number of steps, which can be overwritten."""
+        return {"mean": self._mean, "square": self._square, "steps": self._steps}
+
     def reset(self) -> None:
         """Forget all steps."""
-        for tensor in (self._mean, self._square, self._steps):
+        for tensor in self.state.values():
             tensor.zero_()
 
     def zero_grad(self) -> None:
@@ -59,9 +64,15 @@ class Adam:
             own.grad = None
 
     @torch.no_grad()
-    def step(self) -> None:
-        """Update the parameters with their gradients; without one, a parameter has gradient 0."""
+    def step(self, total: Callable[[Tensor], Tensor] | None = None) -> None:
+        """Update the parameters with their gradients; without one, a parameter has gradient 0.
+
+        Args:
+            total: function that sums the gradients over all processes that train together.
+        """
         grads = torch.cat([_gradient(own) for own in self.parameters])
+        if total is not None:
+            grads = total(grads)
         self._steps += 1
         if self._flat.is_cuda and self._flat.dtype == torch.float32:
             from clipgnn.ops.kernels.adam import launch  # requires Triton

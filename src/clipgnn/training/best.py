@@ -58,6 +58,23 @@ class BestEpoch:
             )
         return self.stopped_after > 0
 
+    @property
+    def state(self) -> dict[str, Tensor]:
+        """Everything but the number of epochs, by name, from which `restore` continues."""
+        values = {"best": self.best, "epoch": self.best_epoch, "stopped": self.stopped_after}
+        return values | {f"kept.{name}": own for name, own in self._kept.items()}
+
+    def restore(self, state: dict[str, Tensor], epochs: int) -> None:
+        """Continue from a state after a number of epochs."""
+        self.epochs = epochs
+        self.best, self.best_epoch = state["best"], state["epoch"]
+        self.stopped_after = state["stopped"]
+        self._kept = {
+            name.removeprefix("kept."): own
+            for name, own in state.items()
+            if name.startswith("kept.")
+        }
+
     def kept(self, name: str) -> Tensor:
         """A tensor of the state at the best epoch of each member; at the first if there is none."""
         return self._kept[name]

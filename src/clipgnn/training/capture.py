@@ -17,7 +17,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from clipgnn.training.engine import Engine, Evaluated
+from clipgnn.training.engine import Engine, Evaluated, tensors_of
 from clipgnn.training.losses import BatchLoss
 from clipgnn.training.streams import own_stream
 
@@ -70,7 +70,7 @@ class Captured:
             self.compile_seconds = time.perf_counter() - start
 
     def _record_all(self, engine: Engine, compile: bool | None) -> None:
-        state = {name: value.detach().clone() for name, value in _tensors(engine)}
+        state = {name: value.detach().clone() for name, value in tensors_of(engine.network).items()}
         engine.network.train()
         has_kernels = engine.has_kernels()
         if has_kernels:
@@ -87,12 +87,12 @@ class Captured:
             part: _record_evaluation(engine, part, pool) for part in engine.evaluated
         }
         with torch.no_grad():
-            for name, value in _tensors(engine):
+            for name, value in tensors_of(engine.network).items():
                 value.copy_(state[name])
         engine.optimizer.reset()
 
-    def epoch(self) -> None:
-        """Train for an epoch."""
+    def steps(self) -> None:
+        """Train with all batches of the current portion."""
         for _ in range(self.engine.steps):
             self._step.replay()
 
@@ -131,11 +131,6 @@ def _deterministic() -> Iterator[None]:
         torch.use_deterministic_algorithms(before, warn_only=warn_only)
 
 
-def _tensors(engine: Engine) -> list[tuple[str, Tensor]]:
-    """All weights and buffers, including those that are not saved with a model."""
-    return [*engine.network.named_parameters(), *engine.network.named_buffers()]
-
-
 def _compile_kernels(engine: Engine) -> None:
     """Compile the kernels of steps and evaluations at the same time, in several processes."""
     from clipgnn.ops.kernels.compilation import compiling  # requires Triton
@@ -152,7 +147,7 @@ def _compile_kernels(engine: Engine) -> None:
     finally:
         engine.loss_function, engine.metric = loss_function, metric
     engine.network.train()
-    engine.step_number.zero_()
+    engine.restart_portion()
 
 
 def _sum_of_outputs(outputs: Tensor, targets: Tensor, mask: Tensor) -> BatchLoss:
@@ -196,9 +191,9 @@ def _record_step(engine: Engine, loss: Callable[[], BatchLoss]) -> torch.cuda.CU
         engine.step(loss())
 
     for _ in range(WARM_UP_STEPS):
-        engine.step_number.zero_()
+        engine.restart_portion()
         step()
-    engine.step_number.zero_()
+    engine.restart_portion()
     return _record(step)
 
 

@@ -6,33 +6,30 @@ not depend on the device or on the other members.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
-from torch.nn import functional
 
-from clipgnn.graphs.assembly import Assembler, Capacity
+from clipgnn.graphs.assembly import Capacity
 from clipgnn.graphs.capacity import FixedBatch
-from clipgnn.graphs.packed import PackedGraphs
+from clipgnn.graphs.encoding import AttributeEncoding
 from clipgnn.graphs.seeds import as_signed
 from clipgnn.nn.network import Network
-from clipgnn.ops.hashing import hashed_integers
+from clipgnn.nn.norm import norms_of, share_statistics
 from clipgnn.parameters import Recipe
 from clipgnn.training.adam import Adam
+from clipgnn.training.feed import EvaluatedGraphs, Feed
 from clipgnn.training.losses import BatchLoss, Loss
 from clipgnn.training.metrics import METRIC_FUNCTIONS
-from clipgnn.training.splits import EVALUATED, Split
+from clipgnn.training.windows import Portion, Window
+from clipgnn.training.workers import ALONE, Workers
 
 MAX_EVALUATED_ROWS = 2**14
 """Largest number of rows (`Network.cost_of_graph`) that a member evaluates at the same time. With
 64 channels they are 4 MB, which fit in the cache of a CPU; 2**18 rows took 1.3 to 1.5 times as
 long."""
-
-
-MAX_KEPT_ORDERS = 2**23
-"""Largest number of graphs in the orders of all members that are computed at the same time."""
 
 
 @dataclass(frozen=True)
@@ -61,72 +58,73 @@ class EvaluationBatch:
     capacity: Capacity
 
 
+def tensors_of(network: Network) -> dict[str, Tensor]:
+    """All weights and buffers, including those that are not saved with a model."""
+    return dict([*network.named_parameters(), *network.named_buffers()])
+
+
 class Engine:
     """Training of members of one configuration with the same number of steps in an epoch.
 
     Args:
-        graphs: the data set.
+        feed: the training graphs.
+        evaluated: the graphs that are evaluated after every epoch.
         network: the network to train, with a member for each split.
         recipe: the training recipe.
-        splits: the graphs of each member.
+        loss: the loss.
         seeds: the seed of each member.
         device: device of the training.
+        encoding: how named attributes of the graphs were encoded, or None.
+        workers: the processes that train together.
 
     Attributes:
-        encoding: how named attributes of the graphs were encoded, or None.
         evaluated: the batches of each part of the splits that has graphs to evaluate, by name.
         counts: the number of graphs of each member in each part.
-
-    Raises:
-        InvalidColoringError: if the network has too few colors.
-        InvalidParameterError: if the class weights do not match the targets.
+        window: the graphs of the current portion.
+        steps: number of steps of the current portion.
     """
 
     def __init__(
         self,
-        graphs: PackedGraphs,
+        feed: Feed,
+        evaluated: EvaluatedGraphs,
         network: Network,
         recipe: Recipe,
-        splits: Sequence[Split],
+        loss: Loss,
         seeds: Sequence[int],
         device: torch.device,
+        encoding: AttributeEncoding | None = None,
+        workers: Workers = ALONE,
     ) -> None:
-        graphs = graphs.to(device)
+        self.feed = feed
+        self.encoding = encoding
         self.recipe = recipe
-        self.encoding = graphs.encoding
         self.device = device
+        self.workers = workers
         self.network = network.to(device)
-        network.check_channels(graphs)
-        loss = Loss(recipe, graphs, [split.train for split in splits])
+        share_statistics(network, workers.total if workers.synchronized else None)
         self.loss_function: Callable[[Tensor, Tensor, Tensor], BatchLoss] = loss
         self.metric = METRIC_FUNCTIONS[recipe.score]
-        partition = network.scheme.partition(graphs.to_batch())
-        if network.num_colorings_for(training=True):
-            self.sampler = network.scheme.sampler(graphs, partition)
-            network.check_num_colors(network.scheme.num_colors(graphs, partition))
-        self.assembler = Assembler(graphs, partition.local_groups, network.prepare(graphs))
-        self.mean_nodes = graphs.x.shape[0] / len(graphs)
-        targets = loss.targets
-        self.y = torch.cat([targets, targets[:1]])  # with an additional row for padding
         self.seeds = torch.tensor([as_signed(seed) for seed in seeds], device=device)
-        self.train_graphs = self._padded([split.train for split in splits])
-        self.steps = num_steps(splits[0], recipe.batch_size)
-        self.order = torch.empty(0)
-        self._epochs = range(0)
-        self._orders = torch.empty(0)
+        self.order = torch.empty(0, 0, dtype=torch.int64, device=device)
+        self.width = 0
+        self.steps = 0
         self.step_number = torch.zeros((), dtype=torch.int64, device=device)
-        self.epoch_number = torch.zeros((), dtype=torch.int64, device=device)
-        self.loss_sum = torch.zeros(len(splits), device=device)
+        self.batch_number = torch.zeros_like(self.step_number)
+        self.epoch_number = torch.zeros_like(self.step_number)
+        self.loss_sum = torch.zeros(len(seeds), device=device)
         self.loss_weight = torch.zeros_like(self.loss_sum)
-        self.capacity = self._largest_capacity()
-        self.shuffle(0)
-        chosen = {name: [getattr(split, name) for split in splits] for name in EVALUATED}
+        self._shared_loss = torch.zeros(2, len(seeds), device=device)
+        first = feed.first()
+        self.window = first.window
+        self.capacity = feed.capacity()
+        self.use(first)
+        self._evaluation = evaluated.window
+        self.counts = evaluated.counts
         self.evaluated = {
-            name: self._batches(self._padded(graphs))
-            for name, graphs in chosen.items()
-            if any(own.numel() for own in graphs)
+            name: self._batches(evaluated.window, chosen)
+            for name, chosen in evaluated.chosen.items()
         }
-        self.counts = {name: [own.numel() for own in graphs] for name, graphs in chosen.items()}
         self.has_validation = torch.tensor(self.counts["validation"], device=device) > 0
         for bias in self.network.redundant_biases():
             bias.requires_grad_(False)
@@ -141,55 +139,113 @@ class Engine:
     def work(self) -> float:
         """Estimate how many numbers the whole training computes in one layer."""
         weights = sum(parameter[0].numel() for parameter in self.network.parameters())
-        rows = self.num_members * self.recipe.batch_size * self._cost_of_graph(training=True)
+        rows = self.num_members * self.width * self._cost_of_graph(self.window, training=True)
         return float(rows) * math.sqrt(weights) * self.steps * self.recipe.epochs
 
-    def shuffle(self, epoch: int) -> None:
-        """Shuffle the training graphs for an epoch."""
-        order = self._order(epoch)
-        if self.order.shape == order.shape:
-            self.order.copy_(order)
-        else:
-            self.order = order.clone()
+    def begin(self, epoch: int) -> None:
+        """Set the learning rate of an epoch, and begin to count its steps."""
+        self.optimizer.set_rate(self.recipe.rate(epoch))
         self.step_number.zero_()
         self.epoch_number.fill_(epoch)
         self.loss_sum.zero_()
         self.loss_weight.zero_()
+        self._shared_loss.zero_()
 
-    def set_rate(self, epoch: int) -> None:
-        """Set the learning rate of an epoch."""
-        self.optimizer.set_rate(self.recipe.rate(epoch))
+    def portions(self, epoch: int, first: int = 0) -> Iterator[None]:
+        """Use one portion of an epoch after the other, from the one with number `first`."""
+        for portion in self.feed.portions(epoch, first):
+            self.use(portion)
+            yield
+
+    def use(self, portion: Portion) -> None:
+        """Take the next batches from a portion."""
+        self.window, self.steps, self.width = portion.window, portion.steps, portion.width
+        length = portion.order.shape[1]
+        if self.order.shape[1] >= length and self.device.type == "cuda":
+            self.order[:, :length].copy_(portion.order)  # a recorded step reads this tensor
+        else:
+            self.order = portion.order.clone()
+        self.batch_number.zero_()
+
+    def restart_portion(self) -> None:
+        """Continue with the first batch of the current portion, which is the first of an epoch."""
+        self.step_number.zero_()
+        self.batch_number.zero_()
 
     def has_kernels(self) -> bool:
         """Whether steps use the fused GPU kernels of the network, and need no compilation."""
-        chosen = self.order[:, : self.recipe.batch_size]
-        return self.network.has_kernels(self.assembler.batch(chosen, self.capacity))
+        chosen = self.order[:, : self.width]
+        return self.network.has_kernels(self.window.assembler.batch(chosen, self.capacity))
 
     def loss(self) -> BatchLoss:
         """Compute the loss of each member on its next batch."""
-        position = torch.arange(self.recipe.batch_size, device=self.device)
-        chosen = self.order.index_select(1, self.step_number * self.recipe.batch_size + position)
-        if self.device.type == "cuda":
-            batch = self.assembler.batch(chosen, self.capacity)
+        position = torch.arange(self.width, device=self.device)
+        chosen = self.order.index_select(1, self.batch_number * self.width + position)
+        chosen = self.workers.own_part(chosen)
+        assembler = self.window.assembler
+        if self.feed.fixed_capacity:
+            batch = assembler.batch(chosen, self.capacity)
         else:
-            chosen = chosen[:, : int((chosen != self.assembler.padding).sum(1).max())]
-            capacity = self.assembler.capacity_for(chosen)
+            # A process without graphs of a batch still takes part in the sums over processes.
+            chosen = chosen[:, : max(1, int((chosen != assembler.padding).sum(1).max()))]
+            capacity = assembler.capacity_for(chosen)
             # A single row has no variance: BatchNorm raises an error without a mask only.
-            rows = capacity if self.assembler.has_edge_rows else capacity[:1]
-            padded = self.num_members > 1 or min(rows) < 2
-            batch = self.assembler.batch(chosen, capacity, padded=padded)
+            rows = capacity if assembler.has_edge_rows else capacity[:1]
+            padded = self.num_members > 1 or min(rows) < 2 or not self.workers.alone
+            batch = assembler.batch(chosen, capacity, padded=padded)
         counter = (self.epoch_number * 2 << 32) + self.step_number
-        mask = chosen != self.assembler.padding
-        return self.loss_function(self._outputs(batch, counter), self.y[chosen], mask)
+        mask = chosen != assembler.padding
+        outputs = self._outputs(self.window, batch, counter)
+        return self.loss_function(outputs, self.window.targets[chosen], mask)
 
     def step(self, loss: BatchLoss) -> None:
         """Update the weights with the gradient of a loss."""
         self.optimizer.zero_grad()
-        loss.mean.sum().backward()
-        self.optimizer.step()
+        if self.workers.alone:
+            loss.mean.sum().backward()
+            self.optimizer.step()
+        else:
+            # Gradients are summed over processes, whose losses are shares of the mean.
+            total = self.workers.total(loss.weight)
+            (loss.mean * loss.weight / torch.where(total > 0, total, 1)).sum().backward()
+            self.optimizer.step(self.workers.total)
         self.loss_sum += loss.mean.detach() * loss.weight
         self.loss_weight += loss.weight
         self.step_number += 1
+        self.batch_number += 1
+
+    def finish_portion(self) -> None:
+        """Give all processes the same state after a portion."""
+        if self.workers.alone:
+            return
+        share = torch.stack([self.loss_sum, self.loss_weight]) - self._shared_loss
+        self._shared_loss += self.workers.total(share)
+        self.loss_sum.copy_(self._shared_loss[0])
+        self.loss_weight.copy_(self._shared_loss[1])
+        if self.workers.local_statistics:
+            for norm in norms_of(self.network):
+                for average in (norm.running_mean, norm.running_var, norm.running_weight):
+                    average.copy_(self.workers.total(average) / self.workers.size)
+
+    @property
+    def state(self) -> dict[str, Tensor]:
+        """Everything that changes in training, by name, from which `restore` continues."""
+        counters = {
+            "epoch_number": self.epoch_number,
+            "step_number": self.step_number,
+            "loss_sum": self.loss_sum,
+            "loss_weight": self.loss_weight,
+            "shared_loss": self._shared_loss,
+        }
+        network = {f"network.{name}": own for name, own in tensors_of(self.network).items()}
+        adam = {f"adam.{name}": own for name, own in self.optimizer.state.items()}
+        return counters | network | adam
+
+    @torch.no_grad()
+    def restore(self, state: Mapping[str, Tensor]) -> None:
+        """Continue from a state."""
+        for name, own in self.state.items():
+            own.copy_(state[name])
 
     def train_loss(self) -> Tensor:
         """Mean loss over the known targets of the epoch so far, `[members]`."""
@@ -203,87 +259,45 @@ class Engine:
         """
         outputs = []
         for number, own in enumerate(self.evaluated[part]):
+            if number % self.workers.size != self.workers.rank:
+                outputs.append(self._zeros(own.chosen))  # another process computes them
+                continue
             padded = self.num_members > 1 or self.device.type == "cuda"
-            batch = self.assembler.batch(own.chosen, own.capacity, padded=padded)
+            batch = self._evaluation.assembler.batch(own.chosen, own.capacity, padded=padded)
             counter = ((self.epoch_number * 2 + 1) << 32) + number
-            outputs.append(self._outputs(batch, counter))
+            outputs.append(self._outputs(self._evaluation, batch, counter))
         chosen = torch.cat([own.chosen for own in self.evaluated[part]], dim=1)
-        all_outputs = torch.cat(outputs, dim=1)
+        all_outputs = self.workers.total(torch.cat(outputs, dim=1))
         # Sums of many numbers need at least single precision.
         precise = all_outputs.to(torch.promote_types(all_outputs.dtype, torch.float32))
-        mask = chosen != self.assembler.padding
-        return Evaluated(self.metric(precise, self.y[chosen], mask), all_outputs)
+        mask = chosen != self._evaluation.padding
+        targets = self._evaluation.targets[chosen]
+        return Evaluated(self.metric(precise, targets, mask), all_outputs)
 
-    def _outputs(self, batch: FixedBatch, counter: Tensor) -> Tensor:
+    def _outputs(self, window: Window, batch: FixedBatch, counter: Tensor) -> Tensor:
         k = self.network.num_colorings_for(training=self.network.training)
-        colorings = self.sampler.sample(batch, k, self.seeds, counter) if k else None
+        colorings = None
+        if k and window.sampler is not None:
+            colorings = window.sampler.sample(batch, k, self.seeds, counter)
         return self.network.forward_batch(batch, colorings)
 
-    def _cost_of_graph(self, *, training: bool) -> float:
+    def _zeros(self, chosen: Tensor) -> Tensor:
+        dtype = next(self.network.parameters()).dtype
+        size = (*chosen.shape, self.network.config.out_channels)
+        return torch.zeros(size, dtype=dtype, device=self.device)
+
+    def _cost_of_graph(self, window: Window, *, training: bool) -> float:
         k = self.network.num_colorings_for(training=training)
-        colorings = self.sampler.num_colorings(k) if k else 0
-        largest = self.assembler.max_graph_nodes
-        return self.network.cost_of_graph(self.mean_nodes, largest, colorings)
+        colorings = window.sampler.num_colorings(k) if k and window.sampler is not None else 0
+        largest = window.assembler.max_graph_nodes
+        return self.network.cost_of_graph(window.mean_nodes, largest, colorings)
 
-    def _order(self, epoch: int) -> Tensor:
-        """Order of the graphs of each member in an epoch; those of many epochs are kept."""
-        if epoch not in self._epochs:
-            count = max(1, MAX_KEPT_ORDERS // self.train_graphs.numel())
-            self._epochs = range(epoch, max(epoch + 1, min(epoch + count, self.recipe.epochs)))
-            self._orders = self._shuffled(self._epochs)
-        return self._orders[epoch - self._epochs.start]
-
-    def _shuffled(self, epochs: range) -> Tensor:
-        """Shuffle the graphs of each member by its seed, and pad the last batch.
-
-        Returns:
-            `[epochs, members, steps * batch_size]`.
-        """
-        members, graphs = self.train_graphs.shape
-        counters = torch.tensor([-1 - epoch for epoch in epochs], device=self.device)
-        # [1, epochs * members, graphs] -> [epochs, members, graphs]
-        keys = hashed_integers(
-            self.seeds.repeat(len(epochs)), counters.repeat_interleave(members), 1, graphs
-        ).view(len(epochs), members, graphs)
-        keys = (keys & (2**62 - 1)).masked_fill(self.train_graphs == self.assembler.padding, 2**62)
-        order = self.train_graphs.expand_as(keys).gather(2, torch.argsort(keys, dim=2))
-        length = self.steps * self.recipe.batch_size
-        missing = max(0, length - graphs)
-        return functional.pad(order, (0, missing), value=self.assembler.padding)[:, :, :length]
-
-    def _largest_capacity(self) -> Capacity:
-        """Capacity for the largest batch of the whole training, for fixed shapes on a GPU."""
-        if self.device.type != "cuda":
-            return Capacity(0, 0)
-        largest = torch.zeros(2, dtype=torch.int64, device=self.device)
-        counts = torch.stack([self.assembler.node_count, self.assembler.edge_count])
-        epoch = 0
-        while epoch < self.recipe.epochs:
-            self._order(epoch)
-            # [epochs, members, steps, batch_size]
-            batches = self._orders.reshape(len(self._epochs), self.num_members, self.steps, -1)
-            largest = torch.maximum(largest, counts[:, batches].sum(4).flatten(1).amax(1))
-            epoch = self._epochs.stop
-        return Capacity(*largest.tolist()).rounded_up(32)
-
-    def _padded(self, sets: list[Tensor]) -> Tensor:
-        length = max(numbers.numel() for numbers in sets)
-        padding = self.assembler.padding
-        rows = [functional.pad(row, (0, length - row.numel()), value=padding) for row in sets]
-        return torch.stack(rows).to(self.device)
-
-    def _batches(self, graphs: Tensor) -> list[EvaluationBatch]:
+    def _batches(self, window: Window, graphs: Tensor) -> list[EvaluationBatch]:
         """Split graphs `[members, graphs]` into batches that fit in memory."""
         # The size must not depend on the number of members, because colorings are hashed from the
         # number of the batch and the position in it.
-        at_once = max(1, int(MAX_EVALUATED_ROWS / self._cost_of_graph(training=False)))
+        at_once = max(1, int(MAX_EVALUATED_ROWS / self._cost_of_graph(window, training=False)))
         return [
-            EvaluationBatch(own.contiguous(), self.assembler.capacity_for(own))
+            EvaluationBatch(own.contiguous(), window.assembler.capacity_for(own))
             for own in graphs.split(at_once, dim=1)
         ]
-
-
-def num_steps(split: Split, batch_size: int) -> int:
-    """Number of steps of an epoch, without a last batch of one graph (no batch statistics)."""
-    full, rest = divmod(split.train.numel(), batch_size)
-    return full + (rest > 1)

@@ -7,8 +7,9 @@ import numpy as np
 import torch
 
 from clipgnn.errors import InvalidGraphError, InvalidParameterError, shown
-from clipgnn.graphs.packed import check_graph_set
+from clipgnn.graphs.packed import PackedGraphs, check_graph_set
 from clipgnn.graphs.seeds import check_seed
+from clipgnn.graphs.storage.stored import StoredGraphs
 from clipgnn.nn.network import Network
 from clipgnn.parameters import Recipe
 from clipgnn.training.models import ModelSpec
@@ -21,8 +22,9 @@ def check_task(graphs: Any, model: Any) -> None:
         InvalidGraphError: if `graphs` is not a data set.
         InvalidParameterError: if `model` is not a model, or the graphs have no targets.
     """
-    check_graph_set(graphs)
-    if graphs.x.is_meta:
+    if not isinstance(graphs, StoredGraphs):
+        check_graph_set(graphs)
+    if isinstance(graphs, PackedGraphs) and graphs.x.is_meta:
         raise InvalidGraphError(
             "graphs must have values. Got graphs on the meta device. Use the CPU or a GPU."
         )
@@ -31,7 +33,7 @@ def check_task(graphs: Any, model: Any) -> None:
         raise InvalidParameterError(
             f"model must be a ModelSpec or a network. Got {got}. Use {_example_of(model)}."
         )
-    _ = graphs.targets  # raises an error if there are none
+    _ = graphs.has_classes  # raises an error if there are no targets
 
 
 def _example_of(model: Any) -> str:

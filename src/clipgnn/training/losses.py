@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 from torch.nn import functional
 
@@ -29,27 +29,13 @@ class Loss:
     """The mean loss of each member over the known targets of its batch.
 
     Args:
-        recipe: the recipe, for the loss and the class weights.
-        graphs: the data set, with targets that pass `check_targets`.
-        train: training graphs of each member, from which "balanced" class weights are computed.
-
-    Attributes:
-        targets: targets of all graphs in the form for losses and metrics: classes `[graphs]` in
-            int64, or floats `[graphs, targets]`, NaN where a target is missing.
-
-    Raises:
-        InvalidParameterError: if the class weights do not match the targets.
+        recipe: the recipe, for the loss.
+        class_weights: factor of each class, `[members, classes]`; None for no factors.
     """
 
-    def __init__(self, recipe: Recipe, graphs: PackedGraphs, train: Sequence[Tensor]) -> None:
+    def __init__(self, recipe: Recipe, class_weights: Tensor | None) -> None:
         self.function = recipe.loss
-        targets = graphs.targets
-        if recipe.loss == "binary-cross-entropy" and not targets.is_floating_point():
-            targets = targets.to(torch.get_default_dtype())
-        if targets.is_floating_point():
-            targets = targets.view(len(graphs), -1)
-        self.targets = targets
-        self.class_weights = _class_weights(recipe, graphs, targets, train)
+        self.class_weights = class_weights
 
     def __call__(
         self,
@@ -61,8 +47,7 @@ class Loss:
 
         Args:
             outputs: outputs of the network.
-            targets: rows of the attribute `targets`, `[members, graphs]` or
-                `[members, graphs, targets]`.
+            targets: rows of `targets_for`, `[members, graphs]` or `[members, graphs, targets]`.
             mask: graphs that are not padding.
         """
         known = mask
@@ -149,25 +134,47 @@ def _name(recipe: Recipe) -> str:
     return f'"{recipe.loss}"' if isinstance(recipe.loss, str) else "function"
 
 
-def _class_weights(
-    recipe: Recipe, graphs: PackedGraphs, targets: Tensor, train: Sequence[Tensor]
+def targets_for(recipe: Recipe, graphs: PackedGraphs) -> Tensor:
+    """Targets in the form for losses and metrics.
+
+    Returns:
+        Classes `[graphs]` in int64, or floats `[graphs, targets]`, NaN where a target is missing.
+    """
+    targets = graphs.targets
+    if recipe.loss == "binary-cross-entropy" and not targets.is_floating_point():
+        targets = targets.to(torch.get_default_dtype())
+    return targets.view(len(graphs), -1) if targets.is_floating_point() else targets
+
+
+def class_weights_for(
+    recipe: Recipe, num_classes: int, train: Sequence[Tensor]
 ) -> Float[Tensor, "members classes"] | None:
-    """Factor of each class; "balanced" factors make the total weight of all classes equal."""
+    """Factor of each class; "balanced" factors make the total weight of all classes equal.
+
+    Args:
+        recipe: the recipe.
+        num_classes: number of classes, or 2 for binary targets.
+        train: how many training graphs of each member have each class, `[classes]`.
+
+    Raises:
+        InvalidParameterError: if the factors do not match the classes.
+    """
     given = recipe.class_weights
     if given is None:
         return None
-    classes = 2 if recipe.loss == "binary-cross-entropy" else graphs.num_classes
     if not isinstance(given, str):
-        if len(given) != classes:
+        if len(given) != num_classes:
             raise InvalidParameterError(
                 f"The 'class_weights' parameter of Recipe must have a factor for each of the "
-                f"{classes} classes. Got {len(given)}."
+                f"{num_classes} classes. Got {len(given)}."
             )
-        return torch.tensor(given, device=graphs.device).expand(len(train), -1)
-    return torch.stack([_balanced(targets[own.to(graphs.device)], classes) for own in train])
+        return torch.tensor(given).expand(len(train), -1)
+    counts = torch.stack(list(train))
+    balanced = counts.sum(1, keepdim=True) / (num_classes * counts.clamp(min=1))
+    return balanced.to(torch.get_default_dtype())
 
 
-def _balanced(targets: Tensor, classes: int) -> Float[Tensor, "classes"]:
+def class_counts(targets: Tensor, num_classes: int) -> Int[Tensor, "classes"]:
+    """How many known targets, in the form of `targets_for`, have each class."""
     known = targets[~targets.isnan()].long()
-    counts = torch.bincount(known, minlength=classes)
-    return (known.numel() / (classes * counts.clamp(min=1))).to(torch.get_default_dtype())
+    return torch.bincount(known, minlength=num_classes)

@@ -2,15 +2,21 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import reduce
 from inspect import isabstract
+from typing import Any
 
 import torch
 
 from clipgnn.coloring.schemes import Scheme
 from clipgnn.errors import InvalidParameterError, shown, suggestion
 from clipgnn.graphs.packed import PackedGraphs
+from clipgnn.graphs.storage.stored import StoredGraphs
 from clipgnn.nn.network import Network
 from clipgnn.parameters import MODELS, NetworkParameters, Recipe, is_import_path, model_named
+
+PART_GRAPHS = 2**14
+"""Number of graphs on disk that are read at the same time to compute parameters."""
 
 Parameter = int | float | str | bool | Scheme | None
 
@@ -73,16 +79,16 @@ def network_named(name: str) -> type[Network]:
     return found
 
 
-def output_channels(graphs: PackedGraphs, recipe: Recipe) -> int:
+def output_channels(graphs: PackedGraphs | StoredGraphs, recipe: Recipe) -> int:
     """Number of output channels for the loss: one for each class, or one for each target."""
-    by_class = not graphs.targets.is_floating_point()
+    by_class = graphs.has_classes
     if isinstance(recipe.loss, str):
         by_class = recipe.loss == "cross-entropy"
     return graphs.num_classes if by_class else graphs.num_targets
 
 
 def new_members(
-    spec: ModelSpec, graphs: PackedGraphs, recipe: Recipe, seeds: Sequence[int]
+    spec: ModelSpec, graphs: PackedGraphs | StoredGraphs, recipe: Recipe, seeds: Sequence[int]
 ) -> Network:
     """Build a network with a member for each seed, with weights drawn from the seed on the CPU.
 
@@ -100,25 +106,41 @@ def new_members(
     build.schema.check_names(
         spec.parameters, [name for name in build.schema.names() if name not in sizes]
     )
+    parameters: dict[str, Any] = dict(spec.parameters)
+    if isinstance(graphs, StoredGraphs):
+        parameters = _of_all_parts(build, graphs, parameters)
+    example = graphs if isinstance(graphs, PackedGraphs) else graphs[:1]
     with torch.random.fork_rng([]):  # the constructor draws weights that are replaced
         network = build.from_graphs(
-            graphs,
+            example,
             out_channels=output_channels(graphs, recipe),
             num_members=len(seeds),
-            **spec.parameters,
+            **parameters,
         )
     network.reset_parameters([torch.Generator().manual_seed(seed) for seed in seeds])
     return network
 
 
-def copies(network: Network, graphs: PackedGraphs, recipe: Recipe, seeds: Sequence[int]) -> Network:
+def _of_all_parts(
+    build: type[Network], graphs: StoredGraphs, parameters: dict[str, Any]
+) -> dict[str, Any]:
+    """Add the parameters that depend on all graphs, which are read in parts, unless given."""
+    found = (build.parameters_from_graphs(part, parameters) for part in graphs.parts(PART_GRAPHS))
+    if build.parameters_from_graphs(graphs[:1], parameters).keys() <= parameters.keys():
+        return parameters
+    return reduce(build.joined_parameters, found) | parameters
+
+
+def copies(
+    network: Network, graphs: PackedGraphs | StoredGraphs, recipe: Recipe, seeds: Sequence[int]
+) -> Network:
     """Build a network with a member for each seed, all with the weights of one network.
 
     Raises:
         InvalidParameterError: if the network has several members, or does not match the targets.
         InvalidGraphError: if the network cannot read the graphs.
     """
-    network.check_graphs(graphs)
+    network.check_graphs(graphs if isinstance(graphs, PackedGraphs) else graphs[:1])
     config = network.config
     wanted = {
         "in_channels": graphs.in_channels,

@@ -30,6 +30,9 @@ class Split:
             never used for a selection; can be empty.
         masks: internal; `dataclasses.replace` sets it to keep the lengths of masks.
 
+    Attributes:
+        rest: whether all graphs that are in no other part are trained on; see `Split.others`.
+
     Raises:
         InvalidParameterError: if a part is neither indices nor a mask. `train` and `fit_kernel`
             check range, duplicates and overlap.
@@ -44,6 +47,41 @@ class Split:
     validation: Tensor
     fresh: Tensor
     masks: Sequence["FromMask"] = field(default=(), repr=False)
+    rest: bool = False
+
+    @classmethod
+    def others(
+        cls, test: GraphIndices = (), validation: GraphIndices = (), fresh: GraphIndices = ()
+    ) -> "Split":
+        """Train on all graphs that are in no other part.
+
+        Their indices are not stored, so that it suits graphs on disk of any number.
+
+        Example:
+            >>> Split.others(test=[1]).with_train(4).train
+            tensor([0, 2, 3])
+        """
+        split = cls((), test, validation, fresh)
+        object.__setattr__(split, "rest", True)
+        return split
+
+    @property
+    def evaluated(self) -> Tensor:
+        """Graphs of all parts but the training graphs, ascending and without duplicates."""
+        return torch.cat([getattr(self, name) for name in EVALUATED]).unique()
+
+    def with_train(self, num_graphs: int) -> "Split":
+        """Return the split with the indices of its training graphs."""
+        if not self.rest:
+            return self
+        inside = torch.ones(num_graphs, dtype=torch.bool)
+        inside[self.evaluated] = False
+        train = inside.nonzero()[:, 0]
+        return Split(train, self.test, self.validation, self.fresh, self.masks)
+
+    def num_train(self, num_graphs: int) -> int:
+        """Number of training graphs."""
+        return num_graphs - self.evaluated.numel() if self.rest else self.train.numel()
 
     def __init__(
         self,
@@ -61,6 +99,7 @@ class Split:
                 found.append(FromMask(indices, length))
             object.__setattr__(self, name, indices)
         object.__setattr__(self, "masks", tuple(found))
+        object.__setattr__(self, "rest", False)
 
 
 class FromMask(NamedTuple):
@@ -122,5 +161,5 @@ def _check_part(name: str, split: Split, number: int, num_graphs: int) -> None:
     what = f"Split {number}: {name}"
     indices: Tensor = getattr(split, name)
     check_graph_indices(what, indices, mask_length(indices, split.masks), num_graphs)
-    if indices.numel() == 0 and name == "train":
+    if name == "train" and split.num_train(num_graphs) == 0:
         raise InvalidParameterError(f"{what} must have at least one graph. Got none.")

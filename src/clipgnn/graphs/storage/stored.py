@@ -122,6 +122,40 @@ class StoredGraphs:
         """Whether the graphs have targets."""
         return "y" in self.schema.tensors
 
+    @property
+    def has_classes(self) -> bool:
+        """Whether the targets are classes.
+
+        Raises:
+            InvalidParameterError: if the graphs have no targets.
+        """
+        self._check_targets()
+        return not self.schema.tensors["y"].dtype.is_floating_point
+
+    @property
+    def num_targets(self) -> int:
+        """Number of targets of each graph."""
+        self._check_targets()
+        return next(iter(self.schema.tensors["y"].others), 1)
+
+    @cached_property
+    def num_classes(self) -> int:
+        """Number of classes.
+
+        Raises:
+            InvalidParameterError: if the targets are floats to regress, or there are none.
+        """
+        if not self.has_classes:
+            raise InvalidParameterError(
+                f"Targets must be classes. The targets of {self.name!r} are floats to regress."
+            )
+        return max(int(own.max()) for own in self.targets_by_shard()) + 1
+
+    @property
+    def directed(self) -> bool:
+        """Whether the two directions of an edge differ in a graph."""
+        return any(own.directed for own in self.records)
+
     def subset(self, chosen: Tensor) -> PackedGraphs:
         """Read graphs into memory.
 
@@ -176,12 +210,15 @@ class StoredGraphs:
         Raises:
             InvalidParameterError: if the graphs have no targets.
         """
+        self._check_targets()
+        return (own.targets() for own in self._shards)
+
+    def _check_targets(self) -> None:
         if not self.has_targets:
             raise InvalidParameterError(
                 f"The graphs must have targets. Got {self.name!r} without y. Convert them with "
                 "their targets."
             )
-        return (own.targets() for own in self._shards)
 
     def check(self) -> None:
         """Compare all shards with their checksums, and check their graphs.
