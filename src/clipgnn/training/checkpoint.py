@@ -134,7 +134,5 @@ def checkpoint_folder(path: str | os.PathLike[str]) -> Path:
 def identity_of(text: str, tensors: Mapping[str, Tensor]) -> str:
     """Hash of a text and of tensors with their names."""
     digest = hashlib.sha256(text.encode())
-    for name, own in sorted(tensors.items()):
-        digest.update(f"{name} {own.dtype} {list(own.shape)}".encode())
-        digest.update(own.detach().cpu().contiguous().view(-1).view(torch.uint8).numpy().tobytes())
+    digest.update(to_bytes({name: own.cpu().clone() for name, own in sorted(tensors.items())}))
     return digest.hexdigest()
