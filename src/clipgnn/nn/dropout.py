@@ -20,6 +20,9 @@ class Dropout(Layer):
         num_members: networks that are computed together.
         probability: probability that an entry is set to zero.
 
+    Attributes:
+        process: number of the process, among those that train together: each has masks of its own.
+
     Shapes:
         - input, output: `[members, graphs, …]`
     """
@@ -31,6 +34,7 @@ class Dropout(Layer):
         super().__init__()
         self.probability = probability
         self.seeded = False
+        self.process = 0
         self.register_buffer("seeds", torch.zeros(num_members, dtype=torch.int64), persistent=False)
         self.register_buffer("masks", torch.zeros((), dtype=torch.int64), persistent=False)
         self.reset_parameters()
@@ -46,7 +50,7 @@ class Dropout(Layer):
     def next_masks(self) -> tuple[Tensor, Tensor]:
         """Seeds and counter of the next masks."""
         self.masks.add_(1)
-        return self.seeds, self.masks
+        return self.seeds, self.masks + (self.process << 40) if self.process else self.masks
 
     def forward(self, x: Float[Tensor, "members graphs *more"]) -> Tensor:
         """Set entries to zero and scale the others by 1 / (1 - probability)."""

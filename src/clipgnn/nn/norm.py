@@ -55,8 +55,9 @@ class BatchNorm(Layer):
             (1 - momentum) to the number of steps since.
         running_var: the same of the variances.
         running_weight: the same of ones, for each member: the divisor of the sums.
-        total: function that sums a tensor over all processes that train together, with gradients;
-            statistics are then those of the rows of all processes. None for one process.
+        gather: function that gathers a tensor of all processes that train together along a new
+            first axis, with gradients; statistics are then those of the rows of all processes.
+            None for one process.
 
     Shapes:
         - input, output: `[members, rows, channels]`
@@ -71,7 +72,7 @@ class BatchNorm(Layer):
         self, num_members: int, channels: int, *, epsilon: float = 1e-5, momentum: float = 0.1
     ) -> None:
         super().__init__()
-        self.total: Callable[[Tensor], Tensor] | None = None
+        self.gather: Callable[[Tensor], Tensor] | None = None
         self.epsilon = epsilon
         self.momentum = momentum
         self.weight = nn.Parameter(torch.empty(num_members, channels))
@@ -167,7 +168,7 @@ class BatchNorm(Layer):
             return self._normalize(x, *moments[self], mask, unit, overwrite=overwrite)
         if not self.training:
             return self._normalize(x, *self.statistics(), mask, unit, overwrite=overwrite)
-        if self.total is None:
+        if self.gather is None:
             if x.shape[1] == 0:
                 return x
             self._check_rows(x, mask, counts)
@@ -194,7 +195,7 @@ class BatchNorm(Layer):
 
     def _suits_kernel(self, x: MemberRows) -> bool:
         """Whether the faster kernel can be used: on the CPU, for one member, in one precision."""
-        if self.total is not None:
+        if self.gather is not None:
             return False
         alone = x.shape[0] == 1 and x.device.type == "cpu" and x.dtype == self.weight.dtype
         return alone and not torch.compiler.is_compiling()
@@ -222,7 +223,7 @@ class BatchNorm(Layer):
     ) -> tuple[Float[Tensor, "members channels"], Float[Tensor, "members channels"]]:
         """Compute mean and variance of the rows that are not padding, and update the averages."""
         inside = None if mask is None else mask[:, :, None]
-        if self.total is not None:
+        if self.gather is not None:
             return self._measure_together(x, inside, counts)
         if inside is not None:
             rows = inside.sum(1).to(x.dtype)
@@ -248,16 +249,21 @@ class BatchNorm(Layer):
         counts: Int[Tensor, "members rows"] | None,
     ) -> tuple[Float[Tensor, "members channels"], Float[Tensor, "members channels"]]:
         """Compute mean and variance of the rows of all processes, and update the averages."""
-        assert self.total is not None
+        assert self.gather is not None
         weight = torch.ones_like(x[:, :, :1]) if counts is None else counts[:, :, None].to(x.dtype)
         if inside is not None:
             weight = torch.where(inside, weight, 0)
-        # [members, channels + 1]: the sum of rows, and their number.
-        totals = self.total(torch.cat([(weight * x).sum(1), weight.sum(1)], dim=1))
-        rows = totals[:, -1:].detach()
-        mean = totals[:, :-1] / rows.clamp(min=1)
-        squares = (weight * (x - mean[:, None]).square()).sum(1)
-        variance = self.total(squares) / rows.clamp(min=1)
+        count = weight.sum(1)
+        own_mean = (weight * x).sum(1) / count.clamp(min=1)
+        own_squares = (weight * (x - own_mean[:, None]).square()).sum(1)
+        # [processes, members, channels] each, and [processes, members, 1]
+        gathered = self.gather(torch.cat([own_mean, own_squares, count], dim=1))
+        means, squares, counts_of = gathered.split([x.shape[2], x.shape[2], 1], dim=2)
+        counts_of = counts_of.detach()
+        rows = counts_of.sum(0)
+        mean = (counts_of * means).sum(0) / rows.clamp(min=1)
+        between = (counts_of * (means - mean).square()).sum(0)
+        variance = (squares.sum(0) + between) / rows.clamp(min=1)
         self._track(mean.detach(), variance.detach(), rows)
         return mean, variance
 
@@ -278,15 +284,16 @@ class BatchNorm(Layer):
         self.running_weight.lerp_(torch.ones_like(self.running_weight), share)
 
 
-def share_statistics(network: nn.Module, total: Callable[[Tensor], Tensor] | None) -> None:
+def share_statistics(network: nn.Module, gather: Callable[[Tensor], Tensor] | None) -> None:
     """Compute the statistics of a network from the rows of all processes that train together.
 
     Args:
         network: the network.
-        total: function that sums a tensor over all processes, with gradients; None for one process.
+        gather: function that gathers a tensor of all processes along a new first axis, with
+            gradients; None for one process.
     """
     for norm in norms_of(network):
-        norm.total = total
+        norm.gather = gather
 
 
 def norms_of(network: nn.Module) -> list[BatchNorm]:
@@ -296,7 +303,7 @@ def norms_of(network: nn.Module) -> list[BatchNorm]:
 
 def shares_statistics(network: nn.Module) -> bool:
     """Whether statistics are computed from the rows of several processes."""
-    return any(norm.total is not None for norm in norms_of(network))
+    return any(norm.gather is not None for norm in norms_of(network))
 
 
 def running_moments(network: nn.Module) -> Moments:

@@ -16,6 +16,7 @@ from clipgnn.graphs.assembly import Capacity
 from clipgnn.graphs.capacity import FixedBatch
 from clipgnn.graphs.encoding import AttributeEncoding
 from clipgnn.graphs.seeds import as_signed
+from clipgnn.nn.dropout import Dropout
 from clipgnn.nn.network import Network
 from clipgnn.nn.norm import norms_of, share_statistics
 from clipgnn.parameters import Recipe
@@ -102,7 +103,9 @@ class Engine:
         self.device = device
         self.workers = workers
         self.network = network.to(device)
-        share_statistics(network, workers.total if workers.synchronized else None)
+        for dropout in (own for own in network.modules() if isinstance(own, Dropout)):
+            dropout.process = workers.rank
+        share_statistics(network, workers.gather if workers.synchronized else None)
         self.loss_function: Callable[[Tensor, Tensor, Tensor], BatchLoss] = loss
         self.metric = METRIC_FUNCTIONS[recipe.score]
         self.seeds = torch.tensor([as_signed(seed) for seed in seeds], device=device)
@@ -179,9 +182,10 @@ class Engine:
 
     def loss(self) -> BatchLoss:
         """Compute the loss of each member on its next batch."""
+        alone = self.workers.alone
         position = torch.arange(self.width, device=self.device)
         chosen = self.order.index_select(1, self.batch_number * self.width + position)
-        chosen = self.workers.own_part(chosen)
+        whole, chosen = chosen, self.workers.own_part(chosen)
         assembler = self.window.assembler
         if self.feed.fixed_capacity:
             batch = assembler.batch(chosen, self.capacity)
@@ -191,11 +195,11 @@ class Engine:
             capacity = assembler.capacity_for(chosen)
             # A single row has no variance: BatchNorm raises an error without a mask only.
             rows = capacity if assembler.has_edge_rows else capacity[:1]
-            padded = self.num_members > 1 or min(rows) < 2 or not self.workers.alone
+            padded = self.num_members > 1 or min(rows) < 2 or not alone
             batch = assembler.batch(chosen, capacity, padded=padded)
         counter = (self.epoch_number * 2 << 32) + self.step_number
         mask = chosen != assembler.padding
-        outputs = self._outputs(self.window, batch, counter)
+        outputs = self._outputs(self.window, batch, counter, None if alone else whole)
         return self.loss_function(outputs, self.window.targets[chosen], mask)
 
     def step(self, loss: BatchLoss) -> None:
@@ -274,12 +278,32 @@ class Engine:
         targets = self._evaluation.targets[chosen]
         return Evaluated(self.metric(precise, targets, mask), all_outputs)
 
-    def _outputs(self, window: Window, batch: FixedBatch, counter: Tensor) -> Tensor:
+    def _outputs(
+        self, window: Window, batch: FixedBatch, counter: Tensor, whole: Tensor | None = None
+    ) -> Tensor:
+        """Compute the outputs of a batch, which is the part of this process if `whole` is given."""
         k = self.network.num_colorings_for(training=self.network.training)
         colorings = None
         if k and window.sampler is not None:
-            colorings = window.sampler.sample(batch, k, self.seeds, counter)
+            colored = batch if whole is None else window.batch(whole)
+            colorings = window.sampler.sample(colored, k, self.seeds, counter)
+            if whole is not None:
+                colorings = colorings[:, self._rows_in(colored, batch)]
         return self.network.forward_batch(batch, colorings)
+
+    def _rows_in(self, whole: FixedBatch, part: FixedBatch) -> Tensor:
+        """Row in the whole batch of each node of the part of this process.
+
+        Colorings are hashed from the position of a node in the batch. They are sampled for the
+        whole batch, so that they do not depend on the number of processes.
+        """
+        # [members, graphs]: the first rows of every process's graphs.
+        begin = self.workers.own_part(whole.nodes.begin.view(whole.graph_ids.shape))
+        begin = begin[:, : part.graph_ids.shape[1]].flatten()
+        segment = part.nodes.segment
+        rows = torch.arange(segment.numel(), device=segment.device)
+        found = rows + (begin - part.nodes.begin)[segment]
+        return found if part.nodes.mask is None else torch.where(part.nodes.mask, found, 0)
 
     def _zeros(self, chosen: Tensor) -> Tensor:
         dtype = next(self.network.parameters()).dtype

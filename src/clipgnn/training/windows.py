@@ -10,6 +10,7 @@ from torch.nn import functional
 
 from clipgnn.coloring.schemes import Sampler
 from clipgnn.graphs.assembly import Assembler
+from clipgnn.graphs.capacity import FixedBatch
 from clipgnn.graphs.packed import PackedGraphs
 from clipgnn.nn.network import Network
 from clipgnn.parameters import Recipe
@@ -47,6 +48,10 @@ class Window:
         self.mean_nodes = graphs.x.shape[0] / len(graphs)
         targets = targets_for(recipe, graphs)
         self.targets = torch.cat([targets, targets[:1]])
+
+    def batch(self, chosen: Tensor) -> FixedBatch:
+        """Assemble the chosen graphs of each member `[members, graphs]`, with padding."""
+        return self.assembler.batch(chosen, self.assembler.capacity_for(chosen))
 
     @property
     def padding(self) -> int:

@@ -32,12 +32,19 @@ class Workers:
         """Whether batch statistics are those of all processes."""
         return self.size > 1 and not self.local_statistics
 
+    @torch.no_grad()
     def total(self, values: Tensor) -> Tensor:
-        """Sum of the values of all processes, with gradients."""
+        """Sum of the values of all processes."""
         if self.alone:
             return values
-        summed: Tensor = _Total.apply(values)  # type: ignore[no-untyped-call]
+        summed = values.clone()
+        dist.all_reduce(summed)
         return summed
+
+    def gather(self, values: Tensor) -> Tensor:
+        """Values of all processes, `[processes, …]`, with gradients."""
+        gathered: Tensor = _Gather.apply(values)  # type: ignore[no-untyped-call]
+        return gathered
 
     def own_part(self, chosen: Tensor) -> Tensor:
         """Graphs of a batch `[members, graphs]` that belong to this process."""
@@ -55,17 +62,17 @@ def current_workers(*, local_statistics: bool = False) -> Workers:
     return Workers(dist.get_rank(), dist.get_world_size(), local_statistics)
 
 
-class _Total(torch.autograd.Function):
-    """Sum over processes. The gradient of a process is the sum of those of all of them."""
+class _Gather(torch.autograd.Function):
+    """Values of all processes. Their gradient is the sum of those of all processes."""
 
     @staticmethod
     def forward(ctx: Any, values: Tensor) -> Tensor:
-        summed = values.clone()
-        dist.all_reduce(summed)
-        return summed
+        gathered = [torch.empty_like(values) for _ in range(dist.get_world_size())]
+        dist.all_gather(gathered, values.contiguous())
+        return torch.stack(gathered)
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> Tensor:
-        summed = grads[0].clone()
+        summed = grads[0].contiguous().clone()
         dist.all_reduce(summed)
-        return summed
+        return summed[dist.get_rank()]
