@@ -4,11 +4,13 @@ import os
 import re
 import secrets
 import stat
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from errno import EISDIR, ELOOP, ENOENT, ENOSPC, ENOTBLK, ENOTDIR
 from pathlib import Path
+from typing import BinaryIO
 
-from clipgnn.errors import OutputError
+from clipgnn.errors import ClipGNNError, OutputError
 
 _MAX_LINKS = 40
 """Maximum number of symbolic links to follow, as in Linux."""
@@ -46,6 +48,33 @@ def write_file(path: str | os.PathLike[str], content: bytes) -> None:
         else:
             _replace(target, content)
     except (OSError, ValueError) as error:
+        raise _output_error(path, error) from error
+
+
+@contextmanager
+def written_in_parts(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+    """Write a file in parts, atomically: it is replaced when all parts are written.
+
+    Yields:
+        A file to write to. What is not a regular file is written to directly; see `write_file`.
+
+    Raises:
+        OutputError: if it cannot be written.
+    """
+    try:
+        target = _checked(path)
+        if isinstance(target, int):
+            with open(target, "wb", closefd=False) as opened:
+                yield opened
+        elif target.exists() and not target.is_file():
+            with open(target, "wb") as opened:
+                yield opened
+        else:
+            with _replaced(target) as opened:
+                yield opened
+    except (OSError, ValueError) as error:
+        if isinstance(error, ClipGNNError):
+            raise
         raise _output_error(path, error) from error
 
 
@@ -104,13 +133,20 @@ def _descriptor(path: str) -> int | None:
 
 def _replace(target: Path, content: bytes) -> None:
     """Create a regular file, or replace it by a complete one."""
+    with _replaced(target) as file:
+        file.write(content)
+
+
+@contextmanager
+def _replaced(target: Path) -> Iterator[BinaryIO]:
+    """Write a new file, which then replaces a regular file or creates it."""
     # The name is shortened, so that the temporary name is not too long for the file system.
     temporary = target.with_name(f".{target.name[:40]}.{secrets.token_hex(8)}")
     try:
         with open(temporary, "xb") as file:  # permissions by umask
             with suppress(FileNotFoundError):
                 _copy_permissions(file.fileno(), target.stat())
-            file.write(content)
+            yield file
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, target)

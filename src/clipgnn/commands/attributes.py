@@ -31,8 +31,9 @@ class AttributeOptions:
             InvalidParameterError: if there are no such attributes.
         """
         from clipgnn.estimators.reading import read_training
+        from clipgnn.graphs.packed import PackedGraphs
 
-        return read_training(
+        found = read_training(
             graphs,
             {
                 "node_attributes": _names(self.node_attributes),
@@ -41,6 +42,8 @@ class AttributeOptions:
                 "kinds": None,
             },
         )
+        assert isinstance(found, PackedGraphs)  # graphs on disk are encoded already
+        return found
 
 
 def _names(text: str | None) -> list[str] | None:

@@ -1,6 +1,7 @@
 """Options of the commands that train: parameters of the estimators."""
 
 from dataclasses import asdict, dataclass, fields
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -43,6 +44,10 @@ class LearningOptions:
     dropout: Annotated[float, typer.Option(help="Dropout before the last map.")] = 0.0
     epochs: Annotated[int, typer.Option(help="Passes over the graphs.")] = 50
     batch_size: Annotated[str, typer.Option(help="Graphs in a step, or auto.")] = "auto"
+    max_nodes: Annotated[
+        int | None,
+        typer.Option(help="Nodes in a step instead of --batch-size, for graphs of many sizes."),
+    ] = None
     learning_rate: Annotated[float, typer.Option(help="Learning rate of Adam.")] = 1e-3
     halve_every: Annotated[
         int, typer.Option(help="Epochs after which the learning rate is halved.")
@@ -67,7 +72,13 @@ class LearningOptions:
     )
 
     def estimator(
-        self, task: Task, *, device: str, seed: int, verbose: bool
+        self,
+        task: Task,
+        *,
+        device: str,
+        seed: int,
+        verbose: bool,
+        checkpoint: Path | None = None,
     ) -> "CLIPClassifier | CLIPRegressor":
         """Return a new estimator.
 
@@ -84,6 +95,7 @@ class LearningOptions:
             "device": checked_device(device),
             "random_state": seed,
             "verbose": verbose,
+            "checkpoint": None if checkpoint is None else str(checkpoint),
         }
         balanced, loss = shared.pop("balanced"), shared.pop("loss")
         if task is Task.classification:

@@ -91,7 +91,7 @@ def predictions_of(
     is_classifier = hasattr(model, "classes_")
     predict = model.predict_proba if is_classifier else model.predict
     values, spreads = [], []
-    with _Progress(len(graphs), shown=shown) as progress:
+    with PredictionProgress(len(graphs), shown=shown) as progress:
         for start in range(0, len(graphs), GRAPHS_AT_ONCE):
             part = graphs[start : start + GRAPHS_AT_ONCE]
             values.append(predict(part).reshape(len(part), -1))
@@ -112,7 +112,7 @@ def _columns(
     return {f"{prefix}_{name}": values[:, own].tolist() for own, name in enumerate(names)}
 
 
-class _Progress:
+class PredictionProgress:
     """Graphs that are predicted, as a bar or as lines."""
 
     def __init__(self, total: int, *, shown: bool) -> None:
@@ -122,7 +122,7 @@ class _Progress:
         self._task = self._bars.add_task("predicting", total=total)
         self._began = self._printed = time.monotonic()
 
-    def __enter__(self) -> "_Progress":
+    def __enter__(self) -> "PredictionProgress":
         self._bars.start()
         return self
 

@@ -5,6 +5,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
+from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numpy as np
@@ -20,25 +21,31 @@ from clipgnn.datasets.folds import hold_out
 from clipgnn.errors import DivergedError, InvalidParameterError, shown
 from clipgnn.estimators import files
 from clipgnn.estimators.progress import TrainingProgress
-from clipgnn.estimators.reading import read_training, read_with_encoding
+from clipgnn.estimators.reading import read_stored, read_training, read_with_encoding
+from clipgnn.estimators.stored import validation_graphs
 from clipgnn.graphs.columns import Kind
 from clipgnn.graphs.encoding import AttributeEncoding, ChosenAttributes
 from clipgnn.graphs.packed import PackedGraphs
+from clipgnn.graphs.storage.stored import StoredGraphs
 from clipgnn.nn.network import Network
 from clipgnn.parameters import CLIPParameters, PythonValues, Recipe, Rule
 from clipgnn.training import History, ModelSpec, Split, TrainedModel, train
 from clipgnn.training.models import new_members
+from clipgnn.training.workers import current_workers
 
 _E = TypeVar("_E", bound="GraphEstimator")
 
-Graphs = PackedGraphs | Iterable[Any]
-"""A data set, or a list of graphs of one of the supported libraries."""
+Graphs = PackedGraphs | StoredGraphs | Iterable[Any]
+"""A data set in memory or on disk, or a list of graphs of one of the supported libraries."""
 
 SEEDS = 2**31
 """Number of seeds that are drawn from `random_state`."""
 
 STEPS, SMALLEST_BATCH, LARGEST_BATCH = 16, 8, 64
 """Steps of an epoch for which batches are chosen, and the limits of their size."""
+
+READ_GRAPHS = 2048
+"""Number of graphs on disk that are read at the same time for predictions."""
 
 AUTO = PythonValues('"auto"', lambda value: isinstance(value, str) and value == "auto", str)
 """Value of parameters that the training graphs decide."""
@@ -56,6 +63,7 @@ class GraphEstimator(BaseEstimator, ABC):  # type: ignore[misc]
     coloring: str | Scheme = "random"
     epochs: int = 50
     batch_size: int | str = "auto"
+    max_nodes: int | None = None
     learning_rate: float = 1e-3
     halve_every: int = 10
     validation_fraction: float | None = None
@@ -67,6 +75,7 @@ class GraphEstimator(BaseEstimator, ABC):  # type: ignore[misc]
     graph_attributes: Sequence[str] = ()
     kinds: Mapping[str, Kind] | None = None
     device: str = "auto"
+    checkpoint: str | os.PathLike[str] | None = None
     random_state: int | np.random.RandomState | None = None
     warm_start: bool = False
     verbose: bool = False
@@ -110,9 +119,11 @@ class GraphEstimator(BaseEstimator, ABC):  # type: ignore[misc]
     def _restore(self, learned: Mapping[str, Any]) -> None:
         """Restore what `_learned` has returned."""
 
-    def _read_training(self, X: Graphs) -> PackedGraphs:
+    def _read_training(self, X: Graphs) -> PackedGraphs | StoredGraphs:
         """Read the training graphs. The encoding is kept after the training, if it succeeds."""
         if self._continues():
+            if isinstance(X, StoredGraphs):
+                return read_stored(X, self.encoding_, self.models_[0])
             return read_with_encoding(X, self.encoding_, self.models_[0], strict=True)
         return read_training(X, self._chosen())
 
@@ -132,7 +143,7 @@ class GraphEstimator(BaseEstimator, ABC):  # type: ignore[misc]
     def _continues(self) -> bool:
         return self.warm_start and hasattr(self, "models_")
 
-    def _train(self, graphs: PackedGraphs, recipe: Recipe) -> None:
+    def _train(self, graphs: PackedGraphs | StoredGraphs, recipe: Recipe) -> None:
         """Train the members on graphs with targets."""
         if len(graphs) < 2:
             raise InvalidParameterError(
@@ -140,10 +151,13 @@ class GraphEstimator(BaseEstimator, ABC):  # type: ignore[misc]
             )
         self._check_counts()
         random = _random(self.random_state)
-        seeds = random.randint(SEEDS, size=2 * self.n_ensemble + 1).tolist()
+        workers = current_workers()
+        drawn = random.randint(SEEDS, size=2 * self.n_ensemble + 1).tolist()
+        seeds = workers.from_first(drawn)
         of_members, of_splits = seeds[: self.n_ensemble], seeds[self.n_ensemble : -1]
         splits = [self._split(graphs, seed) for seed in of_splits]
-        with TrainingProgress(recipe, self.n_ensemble, shown=self.verbose) as progress:
+        shown_here = self.verbose and workers.rank == 0
+        with TrainingProgress(recipe, self.n_ensemble, shown=shown_here) as progress:
             trained = self._trained(graphs, recipe, splits, of_members, progress)
         diverged = [own.history.diverged for own in trained if own.history.diverged is not None]
         if diverged:
@@ -175,22 +189,42 @@ class GraphEstimator(BaseEstimator, ABC):  # type: ignore[misc]
 
     def _trained(
         self,
-        graphs: PackedGraphs,
+        graphs: PackedGraphs | StoredGraphs,
         recipe: Recipe,
         splits: Sequence[Split],
         seeds: Sequence[int],
         progress: TrainingProgress,
     ) -> list[TrainedModel]:
         device = _device_named(self.device)
+        folder = None if self.checkpoint is None else Path(self.checkpoint)
         if not self._continues():
             spec = self._spec(graphs)
-            return list(train(graphs, spec, recipe, splits, seeds, device, callback=progress))
+            return list(
+                train(
+                    graphs,
+                    spec,
+                    recipe,
+                    splits,
+                    seeds,
+                    device,
+                    callback=progress,
+                    checkpoint=folder,
+                )
+            )
         self._check_unchanged()
         trained: list[TrainedModel] = []
         for number, model in enumerate(self.models_):
             split, seed = [splits[number]], [seeds[number]]
-            callback = partial(progress, first=number)
-            trained += train(graphs, model, recipe, split, seed, device, callback=callback)
+            trained += train(
+                graphs,
+                model,
+                recipe,
+                split,
+                seed,
+                device,
+                callback=partial(progress, first=number),
+                checkpoint=None if folder is None else folder / f"continued-{number}",
+            )
         return trained
 
     def _check_unchanged(self) -> None:
@@ -205,7 +239,7 @@ class GraphEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         if scheme_named(self.coloring).name != self.models_[0].scheme.name:
             raise _changed("coloring", self.models_[0].scheme.name, self.coloring)
 
-    def _spec(self, graphs: PackedGraphs) -> ModelSpec:
+    def _spec(self, graphs: PackedGraphs | StoredGraphs) -> ModelSpec:
         parameters: dict[str, Any] = {
             "num_layers": self.num_layers,
             "hidden_channels": self.hidden_channels,
@@ -217,9 +251,9 @@ class GraphEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         if self.num_colorings != "auto":
             parameters["num_colorings"] = self.num_colorings
         elif scheme_named(self.coloring).name == "random":
-            parameters["num_colorings"] = suggested_colorings(graphs)
-        elif graphs.colorings is not None:
-            parameters["num_colorings"] = graphs.colorings.shape[0]
+            parameters["num_colorings"] = suggested_colorings(_sample(graphs))
+        elif (stored := graphs[:1].colorings) is not None:
+            parameters["num_colorings"] = stored.shape[0]
         return ModelSpec("clip", parameters)
 
     def _check_parameters(self) -> None:
@@ -235,7 +269,12 @@ class GraphEstimator(BaseEstimator, ABC):  # type: ignore[misc]
                     f"{name} must be an integer of at least 1. Got {shown(value)}."
                 )
 
-    def _split(self, graphs: PackedGraphs, seed: int) -> Split:
+    def _split(self, graphs: PackedGraphs | StoredGraphs, seed: int) -> Split:
+        if isinstance(graphs, StoredGraphs):
+            if self.validation_fraction is None:
+                return Split.others()
+            held_out = validation_graphs(len(graphs), self.validation_fraction, seed)
+            return Split.others(validation=held_out)
         everything = torch.arange(len(graphs))
         if self.validation_fraction is None:
             return Split(everything)
@@ -253,6 +292,7 @@ class GraphEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         return Recipe(
             epochs=self.epochs,
             batch_size=batch_size,
+            max_nodes=self.max_nodes,
             learning_rate=self.learning_rate,
             halve_every=self.halve_every,
             patience=self.patience,
@@ -261,6 +301,8 @@ class GraphEstimator(BaseEstimator, ABC):  # type: ignore[misc]
 
     def _outputs(self, X: Graphs) -> Tensor:
         """Outputs of each member and draw of colorings, `[members * draws, graphs, channels]`."""
+        if isinstance(X, StoredGraphs):
+            return torch.cat([self._outputs(part) for part in X.parts(READ_GRAPHS)], dim=1)
         graphs = replace(self._read(X), y=None)
         return torch.stack(
             [
@@ -292,7 +334,7 @@ def _rules() -> dict[str, Rule]:
     """The rules of parameters that the network and the recipe have too."""
     rules = {**CLIPParameters.rules(), **Recipe.rules()}
     plain = ("num_layers", "hidden_channels", "dropout", "epochs", "learning_rate", "halve_every")
-    return {name: rules[name] for name in (*plain, "patience")} | {
+    return {name: rules[name] for name in (*plain, "patience", "max_nodes")} | {
         name: replace(rules[name], python=AUTO)
         for name in ("num_colorings", "num_colors", "batch_size")
     }
@@ -315,7 +357,16 @@ def _changed(name: str, before: object, given: object) -> InvalidParameterError:
     )
 
 
+def _sample(graphs: PackedGraphs | StoredGraphs) -> PackedGraphs:
+    """Some of the graphs on disk, or all graphs in memory."""
+    if isinstance(graphs, PackedGraphs):
+        return graphs
+    return graphs[torch.linspace(0, len(graphs) - 1, min(len(graphs), READ_GRAPHS)).long()]
+
+
 def _device_named(device: str) -> str:
     if device == "auto":
-        return "cuda" if torch.cuda.is_available() else "cpu"
+        device = "cuda" if torch.cuda.is_available() else "cpu"
+    if device == "cuda" and not current_workers().alone:
+        return f"cuda:{os.environ.get('LOCAL_RANK', 0)}"  # one GPU for each process of a machine
     return device

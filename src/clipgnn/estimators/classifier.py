@@ -13,7 +13,9 @@ from typing_extensions import override
 from clipgnn.errors import InvalidParameterError, shown, suggestion
 from clipgnn.estimators.base import Graphs, with_targets
 from clipgnn.estimators.predictor import GraphPredictor
+from clipgnn.estimators.stored import check_no_targets, classes_of, stored_names
 from clipgnn.estimators.targets import Targets, as_labels, names_of
+from clipgnn.graphs.storage.stored import StoredGraphs
 from clipgnn.parameters.rules import POSITIVE
 
 if TYPE_CHECKING:  # importing it takes time
@@ -40,6 +42,8 @@ class CLIPClassifier(ClassifierMixin, GraphPredictor):  # type: ignore[misc]
         epochs: passes over the training graphs.
         batch_size: graphs in a step; "auto" for a sixteenth of the training graphs, but at least 8
             and at most 64.
+        max_nodes: largest number of nodes in a step, instead of `batch_size`, for graphs of very
+            different sizes; None for steps with `batch_size` graphs.
         learning_rate: learning rate of Adam in the first epoch.
         halve_every: epochs after which the learning rate is halved.
         validation_fraction: share of the graphs that is held out as validation graphs; None for
@@ -57,6 +61,8 @@ class CLIPClassifier(ClassifierMixin, GraphPredictor):  # type: ignore[misc]
         kinds: "category" or "number" by attribute; by default strings, booleans and few integers
             are categories.
         device: "cpu", "cuda", or "auto" for a GPU if there is one.
+        checkpoint: folder of checkpoints: `fit` continues a training that was interrupted, if data
+            and parameters are the same. None for no checkpoints.
         random_state: seed of weights, batches, colorings and validation graphs.
         warm_start: whether another call of `fit` continues the training, for `epochs` further
             epochs, and its history.
@@ -79,8 +85,10 @@ class CLIPClassifier(ClassifierMixin, GraphPredictor):  # type: ignore[misc]
 
     class_weight: Mapping[Any, float] | str | None = None
 
-    def fit(self, X: Graphs, y: Targets) -> "CLIPClassifier":
+    def fit(self, X: Graphs, y: Targets | None = None) -> "CLIPClassifier":
         """Train on graphs and their classes, of any type.
+
+        Graphs on disk are trained with their own targets, without `y`.
 
         Raises:
             InvalidGraphError: if the graphs cannot be read.
@@ -89,20 +97,26 @@ class CLIPClassifier(ClassifierMixin, GraphPredictor):  # type: ignore[misc]
         """
         self._check_parameters()
         graphs = self._read_training(X)
-        classes, numbers = np.unique(as_labels(y), return_inverse=True)
-        if len(classes) < 2:
-            raise InvalidParameterError(
-                f"y must have at least two classes. Got one class, {shown(classes.tolist()[0])}."
-            )
+        if isinstance(graphs, StoredGraphs):
+            check_no_targets(y)
+            classes = classes_of(graphs)
+        else:
+            classes, numbers = np.unique(as_labels(y), return_inverse=True)
+            if len(classes) < 2:
+                raise InvalidParameterError(
+                    "y must have at least two classes. Got one class, "
+                    f"{shown(classes.tolist()[0])}."
+                )
+            graphs = with_targets(graphs, torch.from_numpy(numbers))
         if self._continues() and classes.tolist() != self.classes_.tolist():
             raise InvalidParameterError(
                 "y must have the classes of the first call of fit if warm_start is true. Got "
                 f"{shown(classes.tolist())}, but {shown(self.classes_.tolist())} before."
             )
         recipe = self._recipe(len(graphs), class_weights=self._class_weights(classes))
-        self._train(with_targets(graphs, torch.from_numpy(numbers)), recipe)
+        self._train(graphs, recipe)
         self.classes_: NDArray[Any] = classes
-        self.target_names_ = names_of(y)
+        self.target_names_ = stored_names(graphs) if y is None else names_of(y)
         return self
 
     def predict_proba(self, X: Graphs) -> NDArray[np.float64]:

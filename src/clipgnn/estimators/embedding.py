@@ -11,11 +11,13 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from typing_extensions import override
 
 from clipgnn.errors import InvalidParameterError
-from clipgnn.estimators.base import GraphEstimator, Graphs
+from clipgnn.estimators.base import READ_GRAPHS, GraphEstimator, Graphs
 from clipgnn.estimators.classifier import CLIPClassifier
 from clipgnn.estimators.reading import read_training
 from clipgnn.estimators.regressor import CLIPRegressor
 from clipgnn.estimators.targets import Targets, are_numbers
+from clipgnn.graphs.packed import PackedGraphs
+from clipgnn.graphs.storage.stored import StoredGraphs
 from clipgnn.nn.clip import CLIP
 
 _PREDICTORS = {kind.__name__: kind for kind in (CLIPClassifier, CLIPRegressor)}
@@ -47,18 +49,22 @@ class CLIPEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, GraphEsti
     def fit(self, X: Graphs, y: Targets | None = None) -> "CLIPEmbedding":
         """Train on graphs and targets; without targets, draw random weights.
 
+        Graphs on disk are trained with their own targets, without `y`.
+
         Raises:
             InvalidGraphError: if the graphs cannot be read.
             InvalidParameterError: if a parameter has an invalid value.
             DivergedError: if the loss becomes infinite.
         """
         self._check_parameters()
-        if y is None:
+        if y is None and not isinstance(X, StoredGraphs):
             graphs = read_training(X, self._chosen())
+            assert isinstance(graphs, PackedGraphs)
             self._draw(replace(graphs, y=torch.zeros(len(graphs), dtype=torch.int64)))
             self.predictor_: CLIPClassifier | CLIPRegressor | None = None
             return self
-        kind = CLIPRegressor if are_numbers(y) else CLIPClassifier
+        numbers = not X.has_classes if isinstance(X, StoredGraphs) else are_numbers(y)
+        kind = CLIPRegressor if numbers else CLIPClassifier
         predictor = kind(**self.get_params(deep=False))
         if self._continues():
             self._check_kind(kind)
@@ -69,6 +75,8 @@ class CLIPEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, GraphEsti
 
     def transform(self, X: Graphs) -> NDArray[np.float64]:
         """Compute vectors, `[graphs, n_ensemble * hidden_channels]`."""
+        if isinstance(X, StoredGraphs):
+            return np.concatenate([self.transform(part) for part in X.parts(READ_GRAPHS)])
         graphs = replace(self._read(X), y=None)
         vectors = []
         for model in self.models_:

@@ -8,10 +8,11 @@ from clipgnn.errors import InvalidGraphError, InvalidParameterError, shown
 from clipgnn.graphs import formats
 from clipgnn.graphs.encoding import AttributeEncoding, ChosenAttributes, check_same_encoding
 from clipgnn.graphs.packed import PackedGraphs
+from clipgnn.graphs.storage.stored import StoredGraphs
 from clipgnn.nn.network import Network
 
 
-def read_training(X: Any, chosen: ChosenAttributes) -> PackedGraphs:
+def read_training(X: Any, chosen: ChosenAttributes) -> PackedGraphs | StoredGraphs:
     """Read graphs, and determine the encoding of their attributes.
 
     Args:
@@ -23,16 +24,29 @@ def read_training(X: Any, chosen: ChosenAttributes) -> PackedGraphs:
         InvalidParameterError: if attributes are chosen that do not exist, or of a data set, whose
             attributes are encoded already.
     """
-    if not isinstance(X, PackedGraphs):
+    if not isinstance(X, PackedGraphs | StoredGraphs):
         return PackedGraphs.from_columns(formats.read(X), **chosen)
     for name, value in chosen.items():
         given: Any = value
         if given is not None and (name != "graph_attributes" or len(given) > 0):
             raise InvalidParameterError(
-                f"{name} must not be given if X is a PackedGraphs, whose attributes are encoded "
-                f"already. Got {shown(given)}. Use a list of graphs, or choose the attributes with "
-                "PackedGraphs.from_networkx."
+                f"{name} must not be given if X is a {type(X).__name__}, whose attributes are "
+                f"encoded already. Got {shown(given)}. Use a list of graphs, or choose the "
+                "attributes with PackedGraphs.from_networkx."
             )
+    return X
+
+
+def read_stored(
+    X: StoredGraphs, encoding: AttributeEncoding | None, network: Network
+) -> StoredGraphs:
+    """Check that a network can read graphs on disk, for further training.
+
+    Raises:
+        InvalidGraphError: if it cannot.
+    """
+    check_same_encoding(X.encoding, encoding)
+    _check_direction(X, network, strict=True)
     return X
 
 
@@ -74,7 +88,9 @@ def _from_tensors(X: Any, network: Network) -> PackedGraphs:
     return graphs
 
 
-def _check_direction(graphs: PackedGraphs, network: Network, *, strict: bool) -> None:
+def _check_direction(
+    graphs: PackedGraphs | StoredGraphs, network: Network, *, strict: bool
+) -> None:
     if getattr(network.config, "directed", True) or not graphs.directed:
         return
     message = (

@@ -1,7 +1,7 @@
 """CLIP as a regressor of scikit-learn."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +15,9 @@ from typing_extensions import override
 from clipgnn.errors import InvalidParameterError, shown, suggestion
 from clipgnn.estimators.base import Graphs, with_targets
 from clipgnn.estimators.predictor import GraphPredictor
+from clipgnn.estimators.stored import check_no_targets, scaling_of, stored_names
 from clipgnn.estimators.targets import Targets, as_numbers, check_known, names_of
+from clipgnn.graphs.storage.stored import StoredGraphs
 
 if TYPE_CHECKING:  # importing it takes time
     from torch_geometric.explain import Explanation
@@ -59,8 +61,10 @@ class CLIPRegressor(RegressorMixin, GraphPredictor):  # type: ignore[misc]
         tags.target_tags.multi_output = True
         return tags
 
-    def fit(self, X: Graphs, y: Targets) -> "CLIPRegressor":
+    def fit(self, X: Graphs, y: Targets | None = None) -> "CLIPRegressor":
         """Train on graphs and their targets, `[graphs]` or `[graphs, targets]`.
+
+        Graphs on disk are trained with their own targets, without `y`.
 
         Raises:
             InvalidGraphError: if the graphs cannot be read.
@@ -70,15 +74,20 @@ class CLIPRegressor(RegressorMixin, GraphPredictor):  # type: ignore[misc]
         self._check_parameters()
         self._check_loss()
         graphs = self._read_training(X)
-        targets = as_numbers(y)
-        check_known(targets)
-        mean, scale = self._scaling(targets)
-        standardized = torch.from_numpy((targets - mean) / scale).to(torch.get_default_dtype())
-        recipe = self._recipe(len(graphs), loss=self.loss)
-        self._train(with_targets(graphs, standardized), recipe)
+        if isinstance(graphs, StoredGraphs):
+            check_no_targets(y)
+            mean, scale = self._earlier_scaling() or scaling_of(graphs)
+            graphs = replace(graphs, scaling=(torch.as_tensor(mean), torch.as_tensor(scale)))
+        else:
+            targets = as_numbers(y)
+            check_known(targets)
+            mean, scale = self._earlier_scaling() or _scaling(targets)
+            standardized = torch.from_numpy((targets - mean) / scale)
+            graphs = with_targets(graphs, standardized.to(torch.get_default_dtype()))
+        self._train(graphs, self._recipe(len(graphs), loss=self.loss))
         self.target_mean_ = np.asarray(mean)
         self.target_scale_ = np.asarray(scale)
-        self.target_names_ = names_of(y)
+        self.target_names_ = stored_names(graphs) if y is None else names_of(y)
         return self
 
     def predict(self, X: Graphs) -> NDArray[np.float64]:
@@ -155,12 +164,9 @@ class CLIPRegressor(RegressorMixin, GraphPredictor):  # type: ignore[misc]
                 f"{suggestion(self.loss, LOSSES)}"
             )
 
-    def _scaling(self, targets: NDArray[np.float64]) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Mean and scale of the targets; those of the first call if the training continues."""
-        if self._continues():
-            return self.target_mean_, self.target_scale_
-        scale = np.nanstd(targets, axis=0)
-        return np.asarray(np.nanmean(targets, axis=0)), np.where(scale > 0, scale, 1.0)
+    def _earlier_scaling(self) -> tuple[NDArray[Any], NDArray[Any]] | None:
+        """Mean and scale of the first call of fit, if the training continues."""
+        return (self.target_mean_, self.target_scale_) if self._continues() else None
 
     @override
     def _learned(self) -> dict[str, Any]:
@@ -177,3 +183,9 @@ class CLIPRegressor(RegressorMixin, GraphPredictor):  # type: ignore[misc]
         if self.target_mean_.ndim == 0:
             outputs = outputs[:, :, 0]
         return np.asarray(outputs * self.target_scale_ + self.target_mean_)
+
+
+def _scaling(targets: NDArray[np.float64]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Mean and scale of the targets."""
+    scale = np.nanstd(targets, axis=0)
+    return np.asarray(np.nanmean(targets, axis=0)), np.where(scale > 0, scale, 1.0)

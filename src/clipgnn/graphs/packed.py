@@ -245,6 +245,11 @@ class PackedGraphs(GraphConversions):
             }
         )
 
+    def with_targets(self, y: Tensor | None) -> "PackedGraphs":
+        """Return the same graphs with other targets, which are not checked."""
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        return self.unchecked(**{**values, "y": y})
+
     def with_floats(self, dtype: torch.dtype) -> "PackedGraphs":
         """Convert floating-point tensors (attributes and targets) to a dtype.
 

@@ -1,5 +1,6 @@
 """Processes that train one network together, each on a part of every batch."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -40,6 +41,14 @@ class Workers:
         summed = values.clone()
         dist.all_reduce(summed)
         return summed
+
+    def from_first(self, numbers: Sequence[int]) -> list[int]:
+        """The integers of the first process, which random numbers of the others replace."""
+        if self.alone:
+            return list(numbers)
+        shared = torch.tensor(numbers)
+        dist.broadcast(shared, 0)
+        return [int(own) for own in shared]
 
     def gather(self, values: Tensor) -> Tensor:
         """Values of all processes, `[processes, …]`, with gradients."""

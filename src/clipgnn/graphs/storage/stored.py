@@ -22,6 +22,7 @@ from clipgnn.errors import (
     counted,
     shown,
 )
+from clipgnn.graphs.encoding import AttributeEncoding
 from clipgnn.graphs.indices import as_graph_indices, check_range
 from clipgnn.graphs.joining import concatenated
 from clipgnn.graphs.packed import PackedGraphs
@@ -65,6 +66,8 @@ class StoredGraphs:
         schema: kinds of tensors and the encoding of attributes.
         records: what is known of each shard.
         target_names: names of targets and classes; None if the targets have no names.
+        scaling: mean and scale, `[targets]`, with which targets are standardized when they are
+            read; None for targets as they are.
     """
 
     folder: Path
@@ -72,6 +75,7 @@ class StoredGraphs:
     schema: Schema
     records: tuple[ShardRecord, ...]
     target_names: TargetNames | None = None
+    scaling: tuple[Tensor, Tensor] | None = None
 
     def __len__(self) -> int:
         return self._firsts[-1]
@@ -106,6 +110,11 @@ class StoredGraphs:
     def in_channels(self) -> int:
         """Channels of the attributes of nodes, or number of labels."""
         return self.schema.in_channels
+
+    @property
+    def encoding(self) -> AttributeEncoding | None:
+        """How named attributes were encoded as channels, or None."""
+        return self.schema.encoding
 
     @property
     def num_nodes(self) -> int:
@@ -176,10 +185,17 @@ class StoredGraphs:
             for number, (start, stop) in enumerate(pairwise(cuts))
             if start < stop
         ]
-        joined = concatenated(parts)
+        joined = self._scaled(concatenated(parts))
         if torch.equal(ordered, chosen):
             return joined
         return joined.subset(inverse_order(order))
+
+    def _scaled(self, graphs: PackedGraphs) -> PackedGraphs:
+        if self.scaling is None or graphs.y is None:
+            return graphs
+        mean, scale = self.scaling
+        y = ((graphs.y.double() - mean) / scale).to(graphs.y.dtype)
+        return graphs.with_targets(y)
 
     def rows(self, chosen: Tensor) -> Tensor | None:
         """Positions of ascending graphs in the file that they were converted from, from 0.

@@ -1,0 +1,112 @@
+"""Training on a Ray cluster with Ray Train, in several processes that share every batch."""
+
+import shutil
+from dataclasses import asdict, replace
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from clipgnn.commands.stored_training import StoredTraining, delete_checkpoints
+from clipgnn.errors import ClipGNNError, InvalidParameterError, MissingDependencyError
+from clipgnn.experiments.executors.ray_connection import RayConnection, reason_of
+from clipgnn.writing import write_file
+
+MODEL = "model.safetensors"
+"""File of the model in the folder of checkpoints."""
+
+RAY_FOLDER = "ray"
+"""Folder in the folder of checkpoints for files of Ray Train."""
+
+MAX_FAILURES = 5
+"""Number of times that all processes begin again from the last checkpoint."""
+
+
+def train_with_ray(
+    training: StoredTraining, address: str | None, num_workers: int, output: Path
+) -> None:
+    """Train on a cluster, and write the model to a file here.
+
+    If a process or a node is lost, all processes begin again from the last checkpoint.
+
+    Args:
+        training: the training; its folders must be the same on every machine of the cluster, and
+            those of checkpoints writable.
+        address: address of the cluster; by default Ray runs on this machine.
+        num_workers: number of processes.
+        output: file of the model.
+
+    Raises:
+        InvalidParameterError: if there is no folder of checkpoints.
+        ClipGNNError: if the cluster does not respond or is too small, or the training fails.
+    """
+    if training.checkpoint is None:
+        raise InvalidParameterError(
+            "checkpoint must be given with --executor ray: a folder that all machines of the "
+            "cluster share. It has the checkpoints, and the model until it is complete.",
+            parameter="checkpoint",
+        )
+    kept = Path(training.checkpoint)
+    with RayConnection(address) as connection:
+        on_gpu = training.device != "cpu" and _has(connection.ray, "GPU", num_workers)
+        if not on_gpu and not _has(connection.ray, "CPU", num_workers):
+            found = int(connection.ray.cluster_resources().get("CPU", 0))
+            raise ClipGNNError(
+                f"The Ray cluster must have a CPU for each of the {num_workers} processes. Got "
+                f"{found}. Use a smaller --num-workers, or add nodes."
+            )
+        device = "cuda" if on_gpu else "cpu"
+        _run(replace(training, device=device, shown=False), num_workers, kept, on_gpu=on_gpu)
+    model = kept / MODEL
+    if not model.is_file():
+        raise ClipGNNError(
+            f"{kept} must be a folder that all machines of the cluster share. The model, which the "
+            "first process has written there, is missing on this machine."
+        )
+    write_file(output, model.read_bytes())
+    model.unlink()
+    shutil.rmtree(kept / RAY_FOLDER, ignore_errors=True)
+    delete_checkpoints(kept)
+
+
+def _run(training: StoredTraining, num_workers: int, kept: Path, *, on_gpu: bool) -> None:
+    try:
+        train: Any = import_module("ray.train")
+        torch: Any = import_module("ray.train.torch")
+    except ImportError as error:
+        raise MissingDependencyError(
+            "Training with Ray requires Ray Train, which is not complete here. "
+            f"Use pip install 'clipgnn[ray]'. {error}"
+        ) from error
+    trainer = torch.TorchTrainer(
+        _train_in_worker,
+        train_loop_config=asdict(training),
+        torch_config=torch.TorchConfig(backend="nccl" if on_gpu else "gloo"),
+        scaling_config=train.ScalingConfig(num_workers=num_workers, use_gpu=on_gpu),
+        run_config=train.RunConfig(
+            name=RAY_FOLDER,
+            storage_path=str(kept),
+            failure_config=train.FailureConfig(max_failures=MAX_FAILURES),
+        ),
+    )
+    try:
+        trainer.fit()
+    except Exception as error:
+        raise ClipGNNError(f"The training on the Ray cluster failed. {reason_of(error)}") from error
+
+
+def _train_in_worker(config: dict[str, Any]) -> None:
+    """Train as one of the processes of a cluster; the first one writes the model."""
+    import torch
+
+    from clipgnn.training.workers import current_workers
+
+    torch.set_num_threads(1)
+    training = StoredTraining(**config)
+    model = training.fit()
+    if current_workers().rank == 0:
+        model.checkpoint = None
+        model.save(Path(str(training.checkpoint)) / MODEL)
+
+
+def _has(ray: Any, resource: str, count: int) -> bool:
+    return bool(ray.cluster_resources().get(resource, 0) >= count)

@@ -1,0 +1,109 @@
+"""Training on graphs on disk, in this process, in those of torchrun or on a Ray cluster."""
+
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from clipgnn.commands.learning import LearningOptions
+from clipgnn.errors import DatasetNotFoundError, InvalidParameterError
+from clipgnn.parameters.targets import Task
+
+if TYPE_CHECKING:
+    from clipgnn import CLIPClassifier, CLIPRegressor
+
+
+@dataclass(frozen=True)
+class StoredTraining:
+    """What is trained on which graphs, as plain values that other machines can receive.
+
+    Attributes:
+        folder: folder of the graphs, on every machine.
+        learning: options of the estimator.
+        device: device of the training.
+        seed: seed of all randomness.
+        checkpoint: folder of checkpoints, on every machine; None for no checkpoints.
+        shown: whether to show the progress.
+    """
+
+    folder: str
+    learning: dict[str, Any]
+    device: str
+    seed: int
+    checkpoint: str | None
+    shown: bool
+
+    @classmethod
+    def of(
+        cls,
+        folder: Path,
+        learning: LearningOptions,
+        *,
+        device: str,
+        seed: int,
+        checkpoint: Path | None,
+        shown: bool,
+    ) -> "StoredTraining":
+        """Return the training that options describe, with absolute paths."""
+        kept = None if checkpoint is None else str(checkpoint.expanduser().absolute())
+        return cls(str(folder.absolute()), asdict(learning), device, seed, kept, shown)
+
+    def fit(self) -> "CLIPClassifier | CLIPRegressor":
+        """Train an estimator.
+
+        Raises:
+            DatasetNotFoundError: if the folder does not exist on this machine.
+            ClipGNNError: if the graphs cannot be trained on.
+        """
+        from clipgnn import PackedGraphs
+
+        graphs = PackedGraphs.open(self.folder)
+        task = Task.classification if graphs.has_classes else Task.regression
+        model = LearningOptions(**self.learning).estimator(
+            task,
+            device=self.device,
+            seed=self.seed,
+            verbose=self.shown,
+            checkpoint=None if self.checkpoint is None else Path(self.checkpoint),
+        )
+        model.fit(graphs)
+        return model
+
+
+def check_stored_options(given: dict[str, object]) -> None:
+    """Check that options which decide how files are read are not given for graphs on disk.
+
+    Raises:
+        InvalidParameterError: if one is.
+    """
+    for name, value in given.items():
+        if value not in (None, False, Task.auto):
+            raise InvalidParameterError(
+                f"{name} must not be given for graphs on disk, which were read when they were "
+                "converted. Leave it out, or convert them again.",
+                parameter=name,
+            )
+
+
+def check_folder(folder: Path) -> None:
+    """Check that there are graphs on disk.
+
+    Raises:
+        DatasetNotFoundError: if there are not.
+    """
+    from clipgnn.graphs.storage.stored import is_stored
+
+    if not is_stored(folder):
+        raise DatasetNotFoundError(
+            f"DATA must be a folder of graphs that clipgnn convert has written. {folder} is not."
+        )
+
+
+def delete_checkpoints(folder: Path | None) -> None:
+    """Delete the checkpoints of a training that has ended, and their folder if it is then empty."""
+    if folder is None:
+        return
+    for file in folder.glob("models-*.safetensors"):
+        file.unlink(missing_ok=True)
+    with suppress(OSError):
+        folder.rmdir()

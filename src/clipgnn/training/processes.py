@@ -1,0 +1,33 @@
+"""Joining the processes that `torchrun` has started."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import torch
+from torch import distributed as dist
+
+from clipgnn.training.workers import Workers, current_workers
+
+
+@contextmanager
+def process_group(device: str = "auto") -> Iterator[Workers]:
+    """Join the processes of `torchrun`; alone, do nothing.
+
+    Processes communicate with gloo on CPUs and with NCCL on GPUs.
+
+    Args:
+        device: "cpu", "cuda", or "auto" for GPUs if there are any.
+    """
+    several = int(os.environ.get("WORLD_SIZE", "1")) > 1
+    if not several or dist.is_initialized():
+        yield current_workers()
+        return
+    on_gpu = device.startswith("cuda") or (device == "auto" and torch.cuda.is_available())
+    if on_gpu:
+        torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", "0")))
+    dist.init_process_group("nccl" if on_gpu else "gloo")
+    try:
+        yield current_workers()
+    finally:
+        dist.destroy_process_group()
