@@ -8,6 +8,7 @@ from clipgnn.errors import InvalidGraphError, InvalidParameterError, shown
 from clipgnn.graphs import formats
 from clipgnn.graphs.encoding import AttributeEncoding, ChosenAttributes, check_same_encoding
 from clipgnn.graphs.packed import PackedGraphs
+from clipgnn.graphs.recoding import recoded
 from clipgnn.graphs.storage.stored import StoredGraphs
 from clipgnn.nn.network import Network
 
@@ -66,8 +67,10 @@ def read_with_encoding(
         InvalidGraphError: if the graphs cannot be read.
     """
     if isinstance(X, PackedGraphs):
-        check_same_encoding(X.encoding, encoding)
         graphs = X
+        if X.encoding is not None and encoding is not None:
+            graphs = recoded(X, encoding, strict=strict)
+        check_same_encoding(graphs.encoding, encoding)
     elif encoding is None:
         graphs = _from_tensors(X, network)
     else:
