@@ -31,6 +31,7 @@ WRONG: dict[str, tuple[str, list[Any]]] = {
     "num_colorings": ("an integer from 0 to 10000000", [-1, 1.5, True, None, "all", "16"]),
     "colorings_at_once": ("an integer from 1 to 10000000 or None", [0, -1, 1.5, True, "all"]),
     "norm": ('"batch" or None', ["layer", "Batch", True, 0]),
+    "initialization": ('one of "uniform", "he"', ["He", "glorot", None, 0]),
     "dropout": (
         "a number of at least 0 and below 1",
         [-0.1, 1, 1.0, 7, float("nan"), "0.5", None],
@@ -74,6 +75,7 @@ def test_wrong_values(name: str, rule: str, value: Any) -> None:
         ("coloring", "all"),
         ("colorings_at_once", 1),
         ("norm", None),
+        ("initialization", "he"),
         ("dropout", 0),
         ("dropout", 0.999),
         ("directed", True),

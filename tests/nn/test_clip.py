@@ -214,6 +214,25 @@ def test_rows_of_weights_for_colors(parameters: dict[str, Any], rows: int) -> No
     assert weight.shape == (1, rows, 64)
 
 
+def test_the_initialization_of_he() -> None:
+    """All maps within the bounds of He's rule, and biases of 0; the default is that of torch."""
+    sizes: dict[str, Any] = {"hidden_channels": 100, "num_layers": 2, "norm": None}
+    he, usual = (
+        dict(CLIP(3, 50, initialization=name, **sizes).named_parameters())
+        for name in ("he", "uniform")
+    )
+    assert he.keys() == usual.keys()
+    for name, own in he.items():
+        if name.endswith("bias"):
+            assert not own.any(), name
+            assert usual[name].any(), name
+        else:
+            bound = (6 / own.shape[1]) ** 0.5
+            assert 0.99 * bound < own.abs().max() <= bound, name
+            assert own.std().item() == pytest.approx(bound / 3**0.5, rel=0.03)
+            assert usual[name].abs().max() <= own.shape[1] ** -0.5, name
+
+
 def test_every_weight_matters() -> None:
     """In evaluation: batch statistics remove the biases before them."""
     model = random_model(

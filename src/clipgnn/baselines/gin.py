@@ -73,7 +73,7 @@ class GIN(Network):
             learn_epsilon=config.learn_epsilon,
             norm="batch",
             num_maps=2,
-            glorot=False,
+            initialization="uniform",
         )
 
     def forward_batch(self, batch: Batch, colorings: Colorings | None) -> GraphFeatures:

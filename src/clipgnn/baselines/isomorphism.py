@@ -33,7 +33,7 @@ class IsomorphismNetwork(nn.Module):
         norm: "batch" for batch normalization and a ReLU after each map of an MLP; None for biases
             in the maps, and a ReLU between them.
         num_maps: linear maps of an MLP.
-        glorot: whether the maps of MLPs are initialized by Glorot's rule.
+        initialization: initial weights of the maps of MLPs; see `Linear`.
 
     Shapes:
         - graphs: a batch with `members * nodes` nodes
@@ -54,7 +54,7 @@ class IsomorphismNetwork(nn.Module):
         learn_epsilon: bool,
         norm: str | None,
         num_maps: int,
-        glorot: bool,
+        initialization: str,
     ) -> None:
         super().__init__()
         self.in_channels = in_channels
@@ -69,7 +69,7 @@ class IsomorphismNetwork(nn.Module):
                 learn_epsilon=learn_epsilon,
                 normalized=norm == "batch",
                 num_maps=num_maps,
-                glorot=glorot,
+                initialization=initialization,
             )
             for width in widths[:-1]
         )
@@ -129,13 +129,17 @@ class IsomorphismLayer(Layer):
         learn_epsilon: bool,
         normalized: bool,
         num_maps: int,
-        glorot: bool,
+        initialization: str,
     ) -> None:
         super().__init__()
 
         def linear(in_channels: int) -> Linear:
             return Linear(
-                num_members, in_channels, hidden_channels, bias=not normalized, glorot=glorot
+                num_members,
+                in_channels,
+                hidden_channels,
+                bias=not normalized,
+                initialization=initialization,
             )
 
         def norm() -> nn.Module:

@@ -94,7 +94,7 @@ class RPGIN(Network):
             learn_epsilon=config.learn_epsilon,
             norm=config.norm,
             num_maps=config.num_maps,
-            glorot=config.initialization == "glorot",
+            initialization=config.initialization,
         )
 
     def num_colorings_for(self, *, training: bool) -> int:

@@ -33,6 +33,7 @@ class Aggregation(nn.Module):
         directed: whether incoming and outgoing edges are summed separately.
         activation: name of the activation.
         norm: "batch" or None.
+        initialization: initial weights of the MLPs; see `Linear`.
 
     Shapes:
         - x: `[members, nodes, colorings, in_channels]`, as `Features`
@@ -50,6 +51,7 @@ class Aggregation(nn.Module):
         directed: bool,
         activation: str,
         norm: str | None,
+        initialization: str = "uniform",
     ) -> None:
         super().__init__()
 
@@ -62,6 +64,7 @@ class Aggregation(nn.Module):
                 activation=activation,
                 norm=norm,
                 out_bias=out_bias,
+                initialization=initialization,
             )
 
         self.in_channels = in_channels

@@ -87,6 +87,7 @@ class CLIP(Network):
         color_code: str = CLIPParameters.color_code,
         activation: str = CLIPParameters.activation,
         norm: str | None = CLIPParameters.norm,
+        initialization: str = CLIPParameters.initialization,
         dropout: float = CLIPParameters.dropout,
         directed: bool = CLIPParameters.directed,
         edge_channels: int = CLIPParameters.edge_channels,
@@ -106,6 +107,7 @@ class CLIP(Network):
             color_code=color_code,
             activation=activation,
             norm=norm,
+            initialization=initialization,
             dropout=dropout,
             directed=directed,
             edge_channels=edge_channels,
@@ -126,6 +128,7 @@ class CLIP(Network):
                 directed=config.directed,
                 activation=config.activation,
                 norm=config.norm,
+                initialization=config.initialization,
             )
             for width in widths
         )
@@ -137,6 +140,7 @@ class CLIP(Network):
             activation=config.activation,
             norm=config.norm,
             dropout=config.dropout,
+            initialization=config.initialization,
         )
 
     @classmethod

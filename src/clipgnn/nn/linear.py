@@ -20,7 +20,7 @@ class Linear(Layer):
         in_channels: channels of the input.
         out_channels: channels of the output.
         bias: whether there is a bias.
-        glorot: whether weights are initialized by Glorot's rule, and biases with 0.
+        initialization: "uniform", "glorot" or "he"; see `reset_parameters`.
 
     Attributes:
         weight: `[members, in_channels, out_channels]`.
@@ -38,10 +38,10 @@ class Linear(Layer):
         out_channels: int,
         *,
         bias: bool = True,
-        glorot: bool = False,
+        initialization: str = "uniform",
     ) -> None:
         super().__init__()
-        self.glorot = glorot
+        self.initialization = initialization
         self.weight = nn.Parameter(torch.empty(num_members, in_channels, out_channels))
         self.bias = nn.Parameter(torch.empty(num_members, out_channels)) if bias else None
         self.reset_parameters()
@@ -49,12 +49,15 @@ class Linear(Layer):
     def reset_parameters(self, generators: Generators = None) -> None:
         """Draw weights and biases uniformly within ±1/sqrt(in_channels), as `torch.nn.Linear`.
 
-        By Glorot's rule, draw weights within ±sqrt(6 / (in_channels + out_channels)).
+        By Glorot's rule, draw weights within ±sqrt(6 / (in_channels + out_channels)), by He's rule
+        within ±sqrt(6 / in_channels); biases are then 0.
         """
         _, in_channels, out_channels = self.weight.shape
         with torch.no_grad():
-            if self.glorot:
-                draw_uniform(self.weight, math.sqrt(6 / (in_channels + out_channels)), generators)
+            if self.initialization != "uniform":
+                both = self.initialization == "glorot"
+                channels = in_channels + out_channels if both else max(1, in_channels)
+                draw_uniform(self.weight, math.sqrt(6 / channels), generators)
                 if self.bias is not None:
                     self.bias.zero_()
                 return

@@ -23,6 +23,7 @@ class MLP(nn.Module):
         activation: name of a continuous non-polynomial function.
         norm: "batch" or None.
         out_bias: whether the second map has a bias.
+        initialization: initial weights of both maps; see `Linear`.
 
     Shapes:
         - input: `[members, rows, in_channels]`
@@ -39,12 +40,17 @@ class MLP(nn.Module):
         activation: str,
         norm: str | None,
         out_bias: bool = True,
+        initialization: str = "uniform",
     ) -> None:
         super().__init__()
         self.activation = activation_named(activation)
-        self.first = Linear(num_members, in_channels, hidden_channels)
+        self.first = Linear(
+            num_members, in_channels, hidden_channels, initialization=initialization
+        )
         self.norm = BatchNorm(num_members, hidden_channels) if norm == "batch" else None
-        self.second = Linear(num_members, hidden_channels, out_channels, bias=out_bias)
+        self.second = Linear(
+            num_members, hidden_channels, out_channels, bias=out_bias, initialization=initialization
+        )
 
     def forward(
         self, x: MemberRows, moments: Moments | None = None, mask: Tensor | None = None

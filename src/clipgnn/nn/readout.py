@@ -54,6 +54,7 @@ class Readout(MLP):
         activation: name of the activation.
         norm: "batch" or None.
         dropout: dropout probability before the second map.
+        initialization: initial weights of both maps; see `Linear`.
 
     Shapes:
         - pooled: `[members, graphs, channels]`
@@ -72,6 +73,7 @@ class Readout(MLP):
         activation: str,
         norm: str | None,
         dropout: float,
+        initialization: str = "uniform",
     ) -> None:
         super().__init__(
             num_members,
@@ -80,6 +82,7 @@ class Readout(MLP):
             out_channels,
             activation=activation,
             norm=norm,
+            initialization=initialization,
         )
         self.dropout = Dropout(num_members, dropout)
 

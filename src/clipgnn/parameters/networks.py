@@ -120,6 +120,12 @@ class CLIPParameters(NetworkParameters):
     norm: str | None = parameter(
         "batch", Rule(str, words=("batch",), optional=True), "normalization inside the MLPs"
     )
+    initialization: str = parameter(
+        "uniform",
+        Rule(str, words=("uniform", "he")),
+        'initial weights of the MLPs: "uniform" as torch, "he" by the rule of He et al. (2015), '
+        "2.4 times as large and with biases of 0, for networks without normalization",
+    )
     dropout: float = parameter(0.0, _PROBABILITY, "dropout probability before the last linear map")
     directed: bool = parameter(
         False, _BOOLEAN, "whether incoming and outgoing edges are summed separately", chosen=False
