@@ -107,9 +107,9 @@ def test_checkpoints_and_early_stopping(tmp_path: Path) -> None:
 
 def test_wrong_targets(tmp_path: Path) -> None:
     classes, numbers = _classes(tmp_path / "classes"), _numbers(tmp_path / "numbers")
-    with pytest.raises(InvalidParameterError, match="must be classes. They are numbers"):
+    with pytest.raises(InvalidParameterError, match=r"must be classes\. They are numbers"):
         CLIPClassifier(**SHORT).fit(numbers)
-    with pytest.raises(InvalidParameterError, match="must be numbers. They are classes"):
+    with pytest.raises(InvalidParameterError, match=r"must be numbers\. They are classes"):
         CLIPRegressor(**SHORT).fit(classes)
     with pytest.raises(InvalidParameterError, match="y must be None for graphs on disk"):
         CLIPClassifier(**SHORT).fit(classes, CLASSES)

@@ -55,7 +55,7 @@ def test_unknown_categories_are_a_warning_or_an_error() -> None:
     assert encoding is not None
     with pytest.warns(UserWarning, match="'element' that the encoding does not know, 'O'"):
         recoded(_packed("CNO"), encoding, strict=False)
-    with pytest.raises(InvalidGraphError, match="'element' of the nodes must be one .* Got 'O'"):
+    with pytest.raises(InvalidGraphError, match=r"'element' of the nodes must be .* Got 'O'"):
         recoded(_packed("CNO"), encoding, strict=True)
 
 
@@ -70,7 +70,8 @@ def test_missing_attributes_are_an_error() -> None:
 
 def test_weights_and_attributes_are_not_exchanged() -> None:
     weighted = PackedGraphs.from_networkx(_graphs("CN", weighted=True)).encoding
-    assert weighted is not None and weighted.weighted
+    assert weighted is not None
+    assert weighted.weighted
     with pytest.raises(InvalidGraphError, match="edges must have the attribute 'weight'"):
         recoded(_packed("CN"), weighted, strict=False)
 
