@@ -50,7 +50,7 @@ class OnRows(GraphEstimator):
         tags.input_tags.two_d_array, tags.no_validation = True, False
         return tags
 
-    def fit(self, X: Any, y: Any) -> Any:
+    def fit(self, X: Any, y: Any = None) -> Any:
         X, y = validate_data(self, X, y, multi_output=True)
         return super().fit(as_graphs(X), y)
 
