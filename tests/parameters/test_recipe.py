@@ -57,3 +57,9 @@ def test_recipes_that_make_no_sense(wrong: dict[str, Any], message: str) -> None
 def test_the_learning_rate_is_halved_at_intervals() -> None:
     recipe = Recipe(learning_rate=1, halve_every=2)
     assert [recipe.rate(epoch) for epoch in range(5)] == [1.0, 1.0, 0.5, 0.5, 0.25]
+
+
+def test_a_cosine_lowers_the_rate_in_every_epoch() -> None:
+    recipe = Recipe(learning_rate=2, epochs=4, schedule="cosine")
+    rates = [recipe.rate(epoch) for epoch in range(4)]
+    assert rates == pytest.approx([2, 1 + 0.5**0.5, 1, 1 - 0.5**0.5])

@@ -1,5 +1,6 @@
 """The training recipe: optimizer, loss and metric."""
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -40,7 +41,7 @@ _WEIGHTS = PythonValues(
 @documented()
 @dataclass(frozen=True, kw_only=True)
 class Recipe(Parameters):
-    """The way every network is trained: Adam, with a learning rate halved at intervals.
+    """The way every network is trained: Adam, with a learning rate that is lowered.
 
     The defaults are those of the paper.
 
@@ -65,6 +66,12 @@ class Recipe(Parameters):
     )
     learning_rate: float = parameter(1e-3, POSITIVE, "learning rate of Adam in the first epoch")
     halve_every: int = parameter(50, _EPOCHS, "epochs after which the learning rate is halved")
+    schedule: str | None = parameter(
+        None,
+        Rule(str, words=("cosine",), optional=True),
+        'None to halve the learning rate every `halve_every` epochs; "cosine" to lower it in every '
+        "epoch, along half a cosine to almost 0 in the last one",
+    )
     loss: str | Callable[..., Any] = parameter(
         "cross-entropy",
         Rule(str, words=tuple(LOSSES), python=_FUNCTION),
@@ -118,6 +125,8 @@ class Recipe(Parameters):
 
     def rate(self, epoch: int) -> float:
         """The learning rate of an epoch, counted from 0."""
+        if self.schedule == "cosine":
+            return self.learning_rate * (1 + math.cos(math.pi * epoch / self.epochs)) / 2
         return self.learning_rate * 0.5 ** (epoch // self.halve_every)
 
     @property
