@@ -4,6 +4,7 @@
 
 Writes PNG and SVG files to `docs/figures`: two colorings of one graph (Figure 3 of the paper), and
 accuracies by number of colorings (Table 4 as a plot) and learning curves from the store of Table 1.
+Accuracies are those of `table4-seeds` on the data sets that the store has with all of its seeds.
 Data sets that the store does not have are named in the figures.
 """
 
@@ -88,16 +89,42 @@ def num_configurations(experiment: Experiment, cells: Iterable[MeasuredCell]) ->
 def folds(experiment: Experiment) -> str:
     """Describe what means are taken over."""
     seeds = len(experiment.seeds)
-    return f"{experiment.folds} folds, {'one seed' if seeds == 1 else f'{seeds} seeds averaged'}"
+    mean = "one seed" if seeds == 1 else f"each the mean of {seeds} seeds"
+    return f"{experiment.folds} folds, {mean}"
 
 
-def score_figure(experiment: Experiment, store: Store) -> None:
-    """Draw the accuracy of k-CLIP by k, with the best configuration for each k."""
+def cells_by_dataset(experiment: Experiment, store: Store) -> dict[str, list[MeasuredCell]]:
+    """Return the evaluated cells of an experiment for each of its data sets."""
+    cells: dict[str, list[MeasuredCell]] = {own: [] for own in experiment.datasets}
+    for cell in evaluate(experiment, store.results(), PROTOCOL, store.diverged()):
+        cells[cell.dataset].append(cell)
+    return cells
+
+
+def score_figure(experiment: Experiment, seeded: Experiment, store: Store) -> None:
+    """Draw the accuracy of k-CLIP by k, with the best configuration for each k.
+
+    Args:
+        experiment: Table 1.
+        seeded: rows of Table 4 with several seeds, shown on data sets whose trials are complete.
+            Values of k that it does not have are not shown there: a maximum over epochs of one
+            seed is larger than that of a mean over seeds.
+        store: the trials of both.
+    """
     experiment = by_number(experiment)
-    cells = evaluate(experiment, store.results(), PROTOCOL, store.diverged())
+    found = cells_by_dataset(experiment, store)
+    more = {
+        dataset: own
+        for dataset, own in cells_by_dataset(seeded, store).items()
+        if dataset in found and all(map(is_shown, own))
+    }
+    cells = [cell for own in (found | more).values() for cell in own]
     panels: dict[str, ScorePanel] = {}
     for cell in filter(is_shown, cells):
-        panel = panels.setdefault(cell.dataset, ScorePanel(cell.dataset))
+        title = (
+            f"{cell.dataset}, {len(seeded.seeds)} seeds" if cell.dataset in more else cell.dataset
+        )
+        panel = panels.setdefault(cell.dataset, ScorePanel(title))
         number = int(cell.row.removesuffix("-CLIP"))
         panel.scores[number] = [100 * value for value in cell.measurement.values.values()]
         paper = published("table4", cell.row, cell.dataset)
@@ -106,10 +133,14 @@ def score_figure(experiment: Experiment, store: Store) -> None:
     figure = draw_scores(
         list(panels.values()), parameter="number k of colorings", score="test accuracy (%)"
     )
+    others = f" ({' and '.join(more)}: {folds(seeded)})" if more else ""
+    absent = {row.name for row in experiment.rows} - {row.name for row in seeded.rows}
+    if more and absent:
+        others = f"{others[:-1]}, without {', '.join(sorted(absent))})"
     add_note(
         figure,
-        f"Bars: 95 % t-intervals of the mean over {folds(experiment)}. Epoch and configuration are "
-        f"chosen on the same folds (protocol {PROTOCOL}),\nfor each k among "
+        f"Bars: 95 % t-intervals of the mean over {folds(experiment)}{others}. Epoch and "
+        f"configuration are chosen on the same folds\n(protocol {PROTOCOL}), for each k among "
         f"{num_configurations(experiment, cells)} configurations; the intervals do not include "
         f"this choice. Paper: means of its Table 4 (no k = 2). {not_shown(cells)}",
     )
@@ -153,8 +184,11 @@ def main() -> None:
     FOLDER.mkdir(exist_ok=True)
     coloring_figure()
     with Store(path) as store:
-        experiment = with_stored_data(read_experiment(find_experiment("table1")), store)
-        score_figure(experiment, store)
+        experiment, seeded = (
+            with_stored_data(read_experiment(find_experiment(name)), store)
+            for name in ("table1", "table4-seeds")
+        )
+        score_figure(experiment, seeded, store)
         curve_figure(experiment, store)
 
 
