@@ -23,6 +23,28 @@ Quiet = Annotated[
 
 
 @dataclass(frozen=True)
+class CheckpointOptions:
+    """Options of checkpoints."""
+
+    checkpoint: Annotated[
+        Path | None,
+        typer.Option(
+            help="Folder of checkpoints: the same command continues a training that was "
+            "interrupted. It is deleted when the model is written."
+        ),
+    ] = None
+    checkpoint_seconds: Annotated[
+        float, typer.Option(min=0.0, help="Smallest number of seconds between two checkpoints.")
+    ] = 60.0
+
+    def parameters(self) -> dict[str, Any]:
+        """Return the parameters of an estimator, with an absolute path."""
+        path = self.checkpoint
+        folder = None if path is None else str(path.expanduser().absolute())
+        return {"checkpoint": folder, "checkpoint_seconds": self.checkpoint_seconds}
+
+
+@dataclass(frozen=True)
 class LearningOptions:
     """Options with the names and defaults of the estimators' parameters."""
 
@@ -78,7 +100,7 @@ class LearningOptions:
         device: str,
         seed: int,
         verbose: bool,
-        checkpoint: Path | None = None,
+        checkpoint: "CheckpointOptions | None" = None,
     ) -> "CLIPClassifier | CLIPRegressor":
         """Return a new estimator.
 
@@ -95,7 +117,7 @@ class LearningOptions:
             "device": checked_device(device),
             "random_state": seed,
             "verbose": verbose,
-            "checkpoint": None if checkpoint is None else str(checkpoint),
+            **({} if checkpoint is None else checkpoint.parameters()),
         }
         balanced, loss = shared.pop("balanced"), shared.pop("loss")
         if task is Task.classification:

@@ -45,7 +45,7 @@ def train_with_ray(
             "cluster share. It has the checkpoints, and the model until it is complete.",
             parameter="checkpoint",
         )
-    kept = Path(training.checkpoint)
+    kept = training.checkpoint
     with RayConnection(address) as connection:
         on_gpu = training.device != "cpu" and _has(connection.ray, "GPU", num_workers)
         if not on_gpu and not _has(connection.ray, "CPU", num_workers):
@@ -105,7 +105,8 @@ def _train_in_worker(config: dict[str, Any]) -> None:
     model = training.fit()
     if current_workers().rank == 0:
         model.checkpoint = None
-        model.save(Path(str(training.checkpoint)) / MODEL)
+        assert training.checkpoint is not None
+        model.save(training.checkpoint / MODEL)
 
 
 def _has(ray: Any, resource: str, count: int) -> bool:

@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from clipgnn.commands.learning import LearningOptions
+from clipgnn.commands.learning import CheckpointOptions, LearningOptions
 from clipgnn.errors import DatasetNotFoundError, InvalidParameterError
 from clipgnn.parameters.targets import Task
 
@@ -22,7 +22,7 @@ class StoredTraining:
         learning: options of the estimator.
         device: device of the training.
         seed: seed of all randomness.
-        checkpoint: folder of checkpoints, on every machine; None for no checkpoints.
+        checkpoints: options of checkpoints; their folder is the same on every machine.
         shown: whether to show the progress.
     """
 
@@ -30,7 +30,7 @@ class StoredTraining:
     learning: dict[str, Any]
     device: str
     seed: int
-    checkpoint: str | None
+    checkpoints: dict[str, Any]
     shown: bool
 
     @classmethod
@@ -41,12 +41,18 @@ class StoredTraining:
         *,
         device: str,
         seed: int,
-        checkpoint: Path | None,
+        checkpoints: CheckpointOptions,
         shown: bool,
     ) -> "StoredTraining":
         """Return the training that options describe, with absolute paths."""
-        kept = None if checkpoint is None else str(checkpoint.expanduser().absolute())
+        kept = checkpoints.parameters()
         return cls(str(folder.absolute()), asdict(learning), device, seed, kept, shown)
+
+    @property
+    def checkpoint(self) -> Path | None:
+        """The folder of checkpoints; None for no checkpoints."""
+        folder = self.checkpoints["checkpoint"]
+        return None if folder is None else Path(folder)
 
     def fit(self) -> "CLIPClassifier | CLIPRegressor":
         """Train an estimator.
@@ -64,7 +70,7 @@ class StoredTraining:
             device=self.device,
             seed=self.seed,
             verbose=self.shown,
-            checkpoint=None if self.checkpoint is None else Path(self.checkpoint),
+            checkpoint=CheckpointOptions(self.checkpoint, self.checkpoints["checkpoint_seconds"]),
         )
         model.fit(graphs)
         return model

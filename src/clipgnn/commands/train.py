@@ -15,7 +15,7 @@ from clipgnn.commands.executors import (
     WorkersOption,
     check_alone,
 )
-from clipgnn.commands.learning import Device, LearningOptions, Quiet, Seed
+from clipgnn.commands.learning import CheckpointOptions, Device, LearningOptions, Quiet, Seed
 from clipgnn.commands.library_messages import library_messages
 from clipgnn.commands.option_groups import with_option_groups
 from clipgnn.commands.output import check_output
@@ -41,18 +41,12 @@ def train(
     source: SourceOptions,
     learning: LearningOptions,
     attributes: AttributeOptions,
+    checkpoints: CheckpointOptions,
     output: Annotated[
         Path, typer.Option("--output", "-o", help="File of the model, such as model.safetensors.")
     ] = Path("model.safetensors"),
     target: TargetNames = None,
     task: TaskOption = Task.auto,
-    checkpoint: Annotated[
-        Path | None,
-        typer.Option(
-            help="Folder of checkpoints: the same command continues a training that was "
-            "interrupted. It is deleted when the model is written."
-        ),
-    ] = None,
     executor: ExecutorOption = Executor.here,
     address: AddressOption = None,
     num_workers: WorkersOption = 1,
@@ -76,7 +70,7 @@ def train(
     start = time.perf_counter()
     if executor is Executor.ray or is_stored(data):
         given = {**vars(source), **vars(attributes), "target": target, "task": task}
-        training = _stored(data, given, learning, device, seed, checkpoint, quiet=quiet)
+        training = _stored(data, given, learning, device, seed, checkpoints, quiet=quiet)
         if executor is Executor.ray:
             from clipgnn.commands.ray_training import train_with_ray
 
@@ -87,7 +81,7 @@ def train(
         with process_group(device) as workers, library_messages():
             model = training.fit()
             if workers.rank == 0:
-                _finish(model, output, checkpoint)
+                _finish(model, output, checkpoints.checkpoint)
                 _print_summary(_trained_on(training, model), start, output, quiet=quiet)
         raise typer.Exit(0)
     check_alone(address, num_workers)
@@ -95,7 +89,7 @@ def train(
         found = source.read(data)
         targets = read_targets(found, target, task)
         model = learning.estimator(
-            targets.task, device=device, seed=seed, verbose=not quiet, checkpoint=checkpoint
+            targets.task, device=device, seed=seed, verbose=not quiet, checkpoint=checkpoints
         )
         with library_messages():
             chosen = select(found, attributes.read, targets.problems, strict=source.strict)
@@ -103,7 +97,7 @@ def train(
             model.fit(chosen.graphs, targets.of(chosen.numbers))
         model.target_names_ = list(targets.names)
         if workers.rank == 0:
-            _finish(model, output, checkpoint)
+            _finish(model, output, checkpoints.checkpoint)
             graphs = counted(len(chosen.numbers), "graph")
             what = f"Trained on {graphs} ({targets.task} of {', '.join(targets.names)}, "
             _print_summary(f"{what}{_network(model)})", start, output, quiet=quiet)
@@ -116,14 +110,14 @@ def _stored(
     learning: LearningOptions,
     device: str,
     seed: int,
-    checkpoint: Path | None,
+    checkpoints: CheckpointOptions,
     *,
     quiet: bool,
 ) -> StoredTraining:
     check_folder(Path(data))
     check_stored_options(given)
     return StoredTraining.of(
-        Path(data), learning, device=device, seed=seed, checkpoint=checkpoint, shown=not quiet
+        Path(data), learning, device=device, seed=seed, checkpoints=checkpoints, shown=not quiet
     )
 
 

@@ -30,6 +30,7 @@ from clipgnn.graphs.storage.stored import StoredGraphs
 from clipgnn.nn.network import Network
 from clipgnn.parameters import CLIPParameters, PythonValues, Recipe, Rule
 from clipgnn.training import History, ModelSpec, Split, TrainedModel, train
+from clipgnn.training.loop import CHECKPOINT_SECONDS
 from clipgnn.training.models import new_members
 from clipgnn.training.workers import current_workers
 
@@ -76,6 +77,7 @@ class GraphEstimator(BaseEstimator, ABC):  # type: ignore[misc]
     kinds: Mapping[str, Kind] | None = None
     device: str = "auto"
     checkpoint: str | os.PathLike[str] | None = None
+    checkpoint_seconds: float = CHECKPOINT_SECONDS
     random_state: int | np.random.RandomState | None = None
     warm_start: bool = False
     verbose: bool = False
@@ -209,6 +211,7 @@ class GraphEstimator(BaseEstimator, ABC):  # type: ignore[misc]
                     device,
                     callback=progress,
                     checkpoint=folder,
+                    checkpoint_seconds=self.checkpoint_seconds,
                 )
             )
         self._check_unchanged()
@@ -224,6 +227,7 @@ class GraphEstimator(BaseEstimator, ABC):  # type: ignore[misc]
                 device,
                 callback=partial(progress, first=number),
                 checkpoint=None if folder is None else folder / f"continued-{number}",
+                checkpoint_seconds=self.checkpoint_seconds,
             )
         return trained
 

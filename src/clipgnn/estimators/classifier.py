@@ -63,6 +63,7 @@ class CLIPClassifier(ClassifierMixin, GraphPredictor):  # type: ignore[misc]
         device: "cpu", "cuda", or "auto" for a GPU if there is one.
         checkpoint: folder of checkpoints: `fit` continues a training that was interrupted, if data
             and parameters are the same. None for no checkpoints.
+        checkpoint_seconds: smallest number of seconds between two checkpoints.
         random_state: seed of weights, batches, colorings and validation graphs.
         warm_start: whether another call of `fit` continues the training, for `epochs` further
             epochs, and its history.
