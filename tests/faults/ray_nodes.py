@@ -39,7 +39,8 @@ def main() -> None:
     os.environ["RAY_TMPDIR"] = folder
     cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, **SMALL})
     try:
-        nodes = [cluster.add_node(num_cpus=1, wait=False, **SMALL) for _ in range(NODES)]
+        cpus = int(os.environ.get("NODE_CPUS", "1"))
+        nodes = [cluster.add_node(num_cpus=cpus, wait=False, **SMALL) for _ in range(NODES)]
         cluster.wait_for_nodes()
         print(cluster.address, flush=True)
         for worker in sys.stdin:
