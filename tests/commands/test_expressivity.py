@@ -55,15 +55,18 @@ RUN = (
 def test_a_file_of_pairs(call: Command) -> None:
     status, out, _ = call("expressivity", "graphs.g6", *RUN, "--seeds", "0,1", "--format", "csv")
     assert status == 0
-    assert "CLIP canonical" in out
+    rows = {row["model"]: row for row in csv.DictReader(io.StringIO(out))}
+    assert rows["CLIP canonical"]["separated_by_seed"] == "0:1 1:1"
+    assert (rows["0-CLIP"]["separated_mean"], rows["0-CLIP"]["failed_max"]) == ("0.0", "1")
     status, out, _ = call("report", "runs/expressivity.sqlite", "-o", "page.html")
     assert status == 0
     page = Path("page.html").read_text(encoding="utf-8")
-    assert "1 of 1" in page
-    assert "0 of 1" in page
+    assert "<h3>pairs:graphs.g6</h3>" in page
+    assert "Learning curves" not in page
     status, out, _ = call("report", "runs/expressivity.sqlite", "--format", "markdown")
-    assert "| CLIP canonical | 1 of 1 |" in out
-    assert "mean of 2 seeds" in out
+    assert "| CLIP canonical | 1 | 1 | 0 | 0 | 2 |" in out
+    assert "| 0-CLIP | 1 | 0 | 1 | 0 | 2 |" in out
+    assert "Numbers of 2 seeds: their mean" in out
     assert "Pairs: 32 relabeled copies" in out
 
 

@@ -41,3 +41,12 @@ def test_a_pair_set_has_one_trial_for_each_seed():
 def test_what_pairs_cannot_have(changes, message):
     with pytest.raises(InvalidExperimentError, match=f"own.toml: {message}"):
         parse_experiment({**CONTENT, **changes}, "own", "own.toml")
+
+
+def test_why_a_row_is_not_applicable_is_kept():
+    row = {"model": "gin", "datasets": ["csl-pairs"], "not_applicable": "Too large."}
+    experiment = parse_experiment({**CONTENT, "models": [row]}, "own", "own.toml")
+    assert experiment.content()["models"][0]["not_applicable"] == "Too large."
+    del row["datasets"]
+    with pytest.raises(InvalidExperimentError, match="not_applicable: must be absent without"):
+        parse_experiment({**CONTENT, "models": [row]}, "own", "own.toml")

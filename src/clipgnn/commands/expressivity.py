@@ -15,7 +15,7 @@ from clipgnn.commands.stores import default_store
 from clipgnn.errors import InvalidParameterError, suggestion
 from clipgnn.experiments.experiment import Experiment
 from clipgnn.experiments.reading import find_experiment, read_experiment
-from clipgnn.parameters.datasets import FILE_PREFIX, PAIR_SETS
+from clipgnn.parameters.datasets import BREC_FAMILIES, FILE_PREFIX, PAIR_SETS
 
 PAIRS = "expressivity"
 """Name of the experiment on pairs of graphs."""
@@ -24,7 +24,7 @@ CLASSES = "exp"
 """Name of the experiment on files of graphs with classes."""
 
 SETS = {
-    "brec": tuple(name for name in PAIR_SETS if name.startswith("brec-")),
+    "brec": BREC_FAMILIES,
     "csl": ("csl-pairs",),
     "atlas": ("atlas-pairs",),
 }
@@ -130,6 +130,14 @@ def _experiment_for(names: tuple[str, ...], *, different: bool) -> str:
 
 
 def _on(experiment: Experiment, names: tuple[str, ...]) -> Experiment:
-    """Return the experiment on other sets."""
-    rows = tuple(replace(row, datasets=names) for row in experiment.rows)
+    """Return the experiment on other sets.
+
+    Rows that are not applicable to all sets of the experiment keep theirs, and no files.
+    """
+    rows = tuple(
+        replace(row, datasets=tuple(name for name in names if name in row.datasets))
+        if row.not_applicable
+        else replace(row, datasets=names)
+        for row in experiment.rows
+    )
     return replace(experiment, datasets=names, rows=rows)

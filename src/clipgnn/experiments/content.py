@@ -80,7 +80,7 @@ _KEYS = (
     *KEPT,
 )
 
-_ROW_KEYS = ("name", "model", "datasets", "only", *KEPT)
+_ROW_KEYS = ("name", "model", "datasets", "not_applicable", "only", *KEPT)
 
 
 def parse_experiment(content: Mapping[str, Any], name: str, file: str) -> Experiment:
@@ -206,6 +206,11 @@ class _Reader:
             own = self.names(
                 f"{at}.datasets", entry.get("datasets", datasets), self.among(datasets)
             )
+            reason = ""
+            if "not_applicable" in entry:
+                if "datasets" not in entry:
+                    raise self.error(f"{at}.not_applicable", "must be absent without datasets")
+                reason = self.text(f"{at}.not_applicable", entry["not_applicable"])
             axes = {key: entry[key] for key in entry if key not in _ROW_KEYS}
             only = self.only(f"{at}.only", entry.get("only", {}), own, {model}, row=True)
             keep = {key: self.boolean(f"{at}.{key}", entry.get(key, kept[key])) for key in KEPT}
@@ -218,7 +223,7 @@ class _Reader:
                     "only. Use keep_predictions, or train the network in Python",
                 )
             values = self.axes(at, axes, {model}, row=True)
-            rows.append(ModelRow(name, model, values, own, only, **keep))
+            rows.append(ModelRow(name, model, values, own, only, **keep, not_applicable=reason))
         return tuple(rows)
 
     def model(self, key: str, given: Any) -> str:

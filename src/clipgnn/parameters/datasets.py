@@ -50,6 +50,9 @@ PAIR_SETS: Mapping[str, str] = {
 }
 """Sets of pairs of graphs to distinguish, with the functions that load them."""
 
+BREC_FAMILIES = tuple(name for name in PAIR_SETS if name.startswith("brec-"))
+"""The families of BREC, which have 400 pairs together."""
+
 PAIR_PREFIXES = ("pairs:", "different:")
 """Prefixes of files of graphs: of pairs, or of graphs that are all different."""
 
