@@ -11,6 +11,8 @@ import pytest
 from tests.datasets.gin_text_files import write_pairs
 
 from clipgnn import cli
+from clipgnn.commands.expressivity import on_sets
+from clipgnn.experiments.reading import find_experiment, read_experiment
 
 pytestmark = pytest.mark.needs("igraph")
 
@@ -91,6 +93,31 @@ def test_a_file_of_classes(call: Command) -> None:
     assert "Trials: 2 of 2 finished" in again
     assert call("report", "exp", "-o", "page.html")[0] == 0
     assert "file:classes.txt" in Path("page.html").read_text(encoding="utf-8")
+
+
+def test_rows_that_are_not_applicable(call: Command) -> None:
+    """They are explained for sets, left out for files, and run on a file if they are named."""
+
+    def rows(*given: str) -> dict[tuple[str, str], dict[str, str]]:
+        arguments = (*given, "--epochs", "1", *RUN[2:], "--format", "csv")
+        status, out, _ = call("expressivity", *arguments)
+        assert status == 0
+        return {(row["model"], row["dataset"]): row for row in csv.DictReader(io.StringIO(out))}
+
+    models = ("--models", "∞-CLIP,CLIP orbits")
+    of_sets = rows("csl", "atlas-6", *models)
+    assert "1,024 classes" in of_sets["CLIP orbits", "csl-pairs"]["not_applicable"]
+    assert {own["separated_mean"] for own in of_sets.values()} == {"", "4.0"}
+    of_file = rows("graphs.g6", *models)
+    assert {own["separated_mean"] for own in of_file.values()} == {"1.0"}
+    others = {model for model, _ in rows("graphs.g6")}
+    assert {"GIN", "DGCNN", "DCNN", "PATCHY-SAN", "64-CLIP"} < others
+    assert not {"∞-CLIP", "CLIP orbits", "Ring-GNN"} & others
+    whole = read_experiment(find_experiment("expressivity"))
+    both = on_sets(whole, ("pairs:graphs.g6", "atlas-6-pairs"), ())
+    [own] = [row for row in both.rows if row.name == "∞-CLIP"]
+    assert own.datasets == ("atlas-6-pairs",)
+    assert own.not_applicable.startswith("Not run on files unless --models names it.")
 
 
 @pytest.mark.slow

@@ -25,7 +25,9 @@ def file_of(folder: Path, *graphs: "nx.Graph[int]") -> Path:
     return path
 
 
-@pytest.mark.parametrize(("name", "count"), [("csl-pairs", 45), ("atlas-pairs", 26)])
+@pytest.mark.parametrize(
+    ("name", "count"), [("csl-pairs", 45), ("atlas-pairs", 26), ("atlas-6-pairs", 4)]
+)
 def test_pairs_that_1_wl_does_not_distinguish(name: str, count: int) -> None:
     found = load_pairs(name)
     assert len(found) == 2 * count

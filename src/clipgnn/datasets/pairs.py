@@ -53,8 +53,17 @@ def csl_pairs() -> PackedGraphs:
 
 def atlas_pairs() -> PackedGraphs:
     """All pairs of graphs of up to 7 nodes that 1-WL does not distinguish."""
-    graphs = PackedGraphs.from_networkx(nx.graph_atlas_g()[1:], name="atlas-pairs")
-    return _ambiguous(graphs, "atlas-pairs")
+    return _atlas_pairs(7, "atlas-pairs")
+
+
+def small_atlas_pairs() -> PackedGraphs:
+    """Those of up to 6 nodes, of which all colorings can be used in training."""
+    return _atlas_pairs(6, "atlas-6-pairs")
+
+
+def _atlas_pairs(most_nodes: int, name: str) -> PackedGraphs:
+    graphs = [own for own in nx.graph_atlas_g()[1:] if len(own) <= most_nodes]
+    return _ambiguous(PackedGraphs.from_networkx(graphs, name=name), name)
 
 
 def _read(path: Path) -> PackedGraphs:

@@ -47,6 +47,7 @@ PAIR_SETS: Mapping[str, str] = {
     "brec-dr": "clipgnn.datasets.brec.load_brec",
     "csl-pairs": "clipgnn.datasets.pairs.csl_pairs",
     "atlas-pairs": "clipgnn.datasets.pairs.atlas_pairs",
+    "atlas-6-pairs": "clipgnn.datasets.pairs.small_atlas_pairs",
 }
 """Sets of pairs of graphs to distinguish, with the functions that load them."""
 
