@@ -79,6 +79,21 @@ def test_finished_comparisons_are_not_repeated(call: Command) -> None:
     assert call(*arguments)[1].splitlines()[:6] == first[1].splitlines()[:6]
 
 
+def test_a_run_is_resumed_in_another_folder(
+    call: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The path of a file is part of its trials, and the file is looked for in --root too."""
+    models = ("--models", "0-CLIP", *RUN[2:], "--epochs", "1")
+    assert call("expressivity", "graphs.g6", *models)[0] == 0
+    (tmp_path / "other").mkdir()
+    monkeypatch.chdir(tmp_path / "other")
+    again = ("experiment", "resume", "expressivity", "--store", "../runs/expressivity.sqlite")
+    assert "cannot be read" in call(*again, *RUN[2:])[2]
+    status, out, _ = call(*again, "--root", str(tmp_path), *RUN[2:], "--format", "markdown")
+    assert status == 0
+    assert "Trials: 1 of 1 finished" in out
+
+
 def test_a_file_of_classes(call: Command) -> None:
     write_pairs(Path("classes.txt"), 10)
     arguments = ("expressivity", "classes.txt", *RUN, "--folds", "1", "--epochs", "2")
