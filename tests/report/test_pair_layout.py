@@ -123,6 +123,7 @@ def test_reasons_are_named_once():
     assert note.texts == [f"all on brec-basic and brec-dr: {REASON}"]
     assert "Separated: the network distinguishes" in TABLE.caption
     assert "Numbers of 2 seeds: their mean" in TABLE.caption
+    assert TABLE.caption.startswith("INCOMPLETE: some seeds are missing. Protocol")
 
 
 @pytest.mark.parametrize("name", FORMATS)

@@ -141,7 +141,8 @@ class Table:
         """What is missing, beginning with INCOMPLETE; empty if nothing is."""
         if self.complete and not self.missing:
             return ""
-        return f"INCOMPLETE: {' '.join(self.missing) or 'some folds are missing.'}"
+        parts = "seeds" if self.protocol == "pairs" else "folds"
+        return f"INCOMPLETE: {' '.join(self.missing) or f'some {parts} are missing.'}"
 
 
 def make_table(
