@@ -164,7 +164,7 @@ class _Comparison:
         """Compute embeddings in double precision from now on.
 
         Embeddings of graphs that a network cannot distinguish differ by rounding. In single
-        precision, that of sums of 10,000 and more is larger than what the ridge ignores.
+        precision, that of sums of several thousand is larger than what the ridge ignores.
         """
         self.network.double()
         prepared = (own.double() if own.is_floating_point() else own for own in self.prepared)
