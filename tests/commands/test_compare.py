@@ -4,6 +4,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import networkx as nx
 import pytest
 
 from clipgnn import cli
@@ -82,3 +83,20 @@ def test_molecules(call: Command) -> None:
     assert status == 0
     assert "Attributes of edges are not compared: bond" in messages
     assert "C, 1</text>" in Path("comparison.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("graph", "message"),
+    [
+        (nx.DiGraph([(0, 1)]), "must be undirected to be compared. one.gml has directed edges."),
+        (nx.Graph([(0, 1, {"weight": 2.5})]), "must have no weights of edges to be compared."),
+        (nx.MultiGraph([(0, 1), (0, 1)]), "must have no parallel edges to be compared."),
+    ],
+)
+def test_graphs_that_cannot_be_compared(call: Command, graph: "nx.Graph[int]", message: str):
+    nx.write_gml(graph, "one.gml")
+    status, out, messages = call("one.gml", "hexagon")
+    assert (status, out) == (2, "")
+    assert message in messages
+    assert messages.endswith(" first.\n")
+    assert messages.count("\n") == 1

@@ -11,6 +11,8 @@ import pytest
 from tests.datasets.gin_text_files import write_pairs
 
 from clipgnn import cli
+from clipgnn.commands.expressivity import on_sets
+from clipgnn.experiments.reading import find_experiment, read_experiment
 
 pytestmark = pytest.mark.needs("igraph")
 
@@ -55,15 +57,18 @@ RUN = (
 def test_a_file_of_pairs(call: Command) -> None:
     status, out, _ = call("expressivity", "graphs.g6", *RUN, "--seeds", "0,1", "--format", "csv")
     assert status == 0
-    assert "CLIP canonical" in out
+    rows = {row["model"]: row for row in csv.DictReader(io.StringIO(out))}
+    assert rows["CLIP canonical"]["separated_by_seed"] == "0:1 1:1"
+    assert (rows["0-CLIP"]["separated_mean"], rows["0-CLIP"]["failed_max"]) == ("0.0", "1")
     status, out, _ = call("report", "runs/expressivity.sqlite", "-o", "page.html")
     assert status == 0
     page = Path("page.html").read_text(encoding="utf-8")
-    assert "1 of 1" in page
-    assert "0 of 1" in page
+    assert "<h3>pairs:graphs.g6</h3>" in page
+    assert "Learning curves" not in page
     status, out, _ = call("report", "runs/expressivity.sqlite", "--format", "markdown")
-    assert "| CLIP canonical | 1 of 1 |" in out
-    assert "mean of 2 seeds" in out
+    assert "| CLIP canonical | 1 | 1 | 0 | 0 | 2 |" in out
+    assert "| 0-CLIP | 1 | 0 | 1 | 0 | 2 |" in out
+    assert "Numbers of 2 seeds: their mean" in out
     assert "Pairs: 32 relabeled copies" in out
 
 
@@ -72,6 +77,21 @@ def test_finished_comparisons_are_not_repeated(call: Command) -> None:
     first = call(*arguments)
     Path("graphs.g6").touch()
     assert call(*arguments)[1].splitlines()[:6] == first[1].splitlines()[:6]
+
+
+def test_a_run_is_resumed_in_another_folder(
+    call: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The path of a file is part of its trials, and the file is looked for in --root too."""
+    models = ("--models", "0-CLIP", *RUN[2:], "--epochs", "1")
+    assert call("expressivity", "graphs.g6", *models)[0] == 0
+    (tmp_path / "other").mkdir()
+    monkeypatch.chdir(tmp_path / "other")
+    again = ("experiment", "resume", "expressivity", "--store", "../runs/expressivity.sqlite")
+    assert "cannot be read" in call(*again, *RUN[2:])[2]
+    status, out, _ = call(*again, "--root", str(tmp_path), *RUN[2:], "--format", "markdown")
+    assert status == 0
+    assert "Trials: 1 of 1 finished" in out
 
 
 def test_a_file_of_classes(call: Command) -> None:
@@ -88,6 +108,31 @@ def test_a_file_of_classes(call: Command) -> None:
     assert "Trials: 2 of 2 finished" in again
     assert call("report", "exp", "-o", "page.html")[0] == 0
     assert "file:classes.txt" in Path("page.html").read_text(encoding="utf-8")
+
+
+def test_rows_that_are_not_applicable(call: Command) -> None:
+    """They are explained for sets, left out for files, and run on a file if they are named."""
+
+    def rows(*given: str) -> dict[tuple[str, str], dict[str, str]]:
+        arguments = (*given, "--epochs", "1", *RUN[2:], "--format", "csv")
+        status, out, _ = call("expressivity", *arguments)
+        assert status == 0
+        return {(row["model"], row["dataset"]): row for row in csv.DictReader(io.StringIO(out))}
+
+    models = ("--models", "∞-CLIP,CLIP orbits")
+    of_sets = rows("csl", "atlas-6", *models)
+    assert "1,024 classes" in of_sets["CLIP orbits", "csl-pairs"]["not_applicable"]
+    assert {own["separated_mean"] for own in of_sets.values()} == {"", "4.0"}
+    of_file = rows("graphs.g6", *models)
+    assert {own["separated_mean"] for own in of_file.values()} == {"1.0"}
+    others = {model for model, _ in rows("graphs.g6")}
+    assert {"GIN", "DGCNN", "DCNN", "PATCHY-SAN", "64-CLIP"} < others
+    assert not {"∞-CLIP", "CLIP orbits", "Ring-GNN"} & others
+    whole = read_experiment(find_experiment("expressivity"))
+    both = on_sets(whole, ("pairs:graphs.g6", "atlas-6-pairs"), ())
+    [own] = [row for row in both.rows if row.name == "∞-CLIP"]
+    assert own.datasets == ("atlas-6-pairs",)
+    assert own.not_applicable.startswith("Not run on files unless --models names it.")
 
 
 @pytest.mark.slow

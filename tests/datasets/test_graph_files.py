@@ -8,6 +8,7 @@ import networkx as nx
 import pytest
 
 from clipgnn.datasets.graph_files import read_graph_file
+from clipgnn.datasets.graph_files.graph6 import MOST_NODES, num_nodes
 from clipgnn.errors import DatasetFileError, DatasetNotFoundError, InvalidParameterError
 
 GRAPHS = [nx.cycle_graph(4), nx.path_graph(3), nx.complete_graph(5)]
@@ -124,6 +125,24 @@ def test_an_invalid_line_of_graph6_is_a_problem(name: str, content: bytes, tmp_p
     found = read_graph_file(tmp_path / name)
     assert found.valid == []
     assert found.entries[0].place == "line 1"
+
+
+@pytest.mark.parametrize("line", [b":~~~~~~~~", b":~~?Eig@", b"~~?????~", b":~_AAAA"])
+def test_graphs_of_too_many_nodes_are_not_created(line: bytes, tmp_path: Path) -> None:
+    (tmp_path / "a.g6").write_bytes(line + b"\n")
+    [entry] = read_graph_file(tmp_path / "a.g6").entries
+    size = num_nodes(line)
+    expected = size > MOST_NODES
+    assert ("must have at most 100,000 nodes. Got" in (entry.problem or "")) == expected
+    assert expected or entry.problem
+
+
+def test_the_largest_number_of_nodes(tmp_path: Path) -> None:
+    graphs = [nx.empty_graph(MOST_NODES), nx.empty_graph(MOST_NODES + 1)]
+    texts = [nx.to_sparse6_bytes(graph, header=False) for graph in graphs]
+    (tmp_path / "a.s6").write_bytes(b"".join(texts))
+    assert [num_nodes(text.strip()) for text in texts] == [MOST_NODES, MOST_NODES + 1]
+    assert read_graph_file(tmp_path / "a.s6").valid == [0]
 
 
 @pytest.mark.parametrize("name", ["a.graphml", "a.gml"])

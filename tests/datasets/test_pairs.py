@@ -25,7 +25,9 @@ def file_of(folder: Path, *graphs: "nx.Graph[int]") -> Path:
     return path
 
 
-@pytest.mark.parametrize(("name", "count"), [("csl-pairs", 45), ("atlas-pairs", 26)])
+@pytest.mark.parametrize(
+    ("name", "count"), [("csl-pairs", 45), ("atlas-pairs", 26), ("atlas-6-pairs", 4)]
+)
 def test_pairs_that_1_wl_does_not_distinguish(name: str, count: int) -> None:
     found = load_pairs(name)
     assert len(found) == 2 * count
@@ -95,3 +97,32 @@ def test_brec_is_missing_or_damaged(tmp_path: Path) -> None:
         load_brec("dr", tmp_path)
     with pytest.raises(InvalidParameterError, match="Did you mean 'basic'"):
         load_brec("bassic", tmp_path)
+
+
+def test_the_folder_of_brec(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In the folder of data sets, or beside it."""
+    data = tmp_path / "TUDataset"
+    monkeypatch.setenv("CLIPGNN_DATA", str(data))
+    for folder in (data / "BREC", tmp_path / "BREC"):
+        with pytest.raises(DatasetNotFoundError, match="MIT license") as caught:
+            load_brec("dr")
+        assert str(data / "BREC" / "dr.npy") in str(caught.value)
+        folder.mkdir(parents=True)
+        (folder / "dr.npy").write_bytes(b"")
+        with pytest.raises(DatasetFileError, match=f"{folder / 'dr.npy'} must have the SHA-256"):
+            load_brec("dr")
+        (folder / "dr.npy").unlink()
+        folder.rmdir()
+
+
+def test_a_file_is_found_in_the_folder_of_root(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file_of(tmp_path, nx.cycle_graph(6), TRIANGLES)
+    (tmp_path / "other").mkdir()
+    monkeypatch.chdir(tmp_path / "other")
+    with pytest.raises(DatasetNotFoundError, match="cannot be read"):
+        load_pairs("pairs:graphs.g6")
+    found = load_pairs("pairs:graphs.g6", tmp_path)
+    monkeypatch.chdir(tmp_path)
+    assert found.fingerprint == load_pairs("pairs:graphs.g6", tmp_path / "other").fingerprint

@@ -6,7 +6,12 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clipgnn.ops.refinement import lexicographic_ranks, refine_colors, refinement_rounds
+from clipgnn.ops.refinement import (
+    lexicographic_ranks,
+    refine_colors,
+    refine_within_graphs,
+    refinement_rounds,
+)
 
 SEQUENCES = st.lists(st.lists(st.integers(0, 2), max_size=4), min_size=1, max_size=10)
 
@@ -72,3 +77,38 @@ def test_rounds_end_with_the_stable_colors() -> None:
     assert rounds[-1].equal(refine_colors(torch.zeros(7, dtype=torch.int64), edges))
     nothing = torch.zeros(0, dtype=torch.int64)
     assert refine_colors(nothing, torch.zeros(2, 0, dtype=torch.int64)).numel() == 0
+
+
+def test_ranks_of_large_values() -> None:
+    sequences = [[2**62, 1], [-(2**62)], [2**62], [0, 2**61]]
+    expected = [sum(other < own for other in sequences) for own in sequences]
+    assert lexicographic_ranks(*_flat(sequences)).tolist() == expected
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 9), st.integers(0, 10**6)), max_size=5),
+    st.booleans(),
+)
+def test_graphs_that_leave_have_the_same_classes(sizes: list[tuple[int, int]], directed) -> None:
+    """Classes and their order, in each graph, are those of all graphs refined together."""
+    made = [nx.gnp_random_graph(n, 0.35, seed=seed, directed=directed) for n, seed in sizes]
+    alone = nx.gnp_random_graph(1, 0, directed=directed)
+    whole = nx.disjoint_union_all([alone, *made])
+    both = [*whole.edges, *(() if directed else ((b, a) for a, b in whole.edges))]
+    edges = torch.tensor(both).view(-1, 2).t().long()
+    counts = torch.tensor([1, *(n for n, _ in sizes)])
+    graph = torch.arange(counts.numel()).repeat_interleave(counts)
+    start = torch.arange(graph.numel()) % 7 // 5
+    before = start.clone()
+    found, expected = refine_within_graphs(start, edges, graph), refine_colors(start, edges)
+    assert start.equal(before)
+    assert [int((found < own).sum()) for own in found] == found.tolist()
+    for number in range(counts.numel()):
+        own, other = found[graph == number], expected[graph == number]
+        assert (own[:, None] < own).equal(other[:, None] < other)
+        assert number == 0 or not own.numel() or int(own.min()) > int(found[graph < number].max())
+
+
+def test_nothing_to_refine() -> None:
+    nothing = torch.zeros(0, dtype=torch.int64)
+    assert refine_within_graphs(nothing, nothing.view(2, 0), nothing).numel() == 0

@@ -13,7 +13,7 @@ from tests.report.examples import PARTLY, WHOLE, measured, table
 from clipgnn.experiments.protocol import Choice, Divergence
 from clipgnn.report.csv_text import render_csv
 from clipgnn.report.latex import render_latex
-from clipgnn.report.layout import lines
+from clipgnn.report.layout import blocks
 from clipgnn.report.markdown import render_markdown
 from clipgnn.report.significance import Comparison, paired_p_value
 from clipgnn.report.terminal import terminal_table
@@ -304,7 +304,9 @@ def test_choices_of_every_fold_are_named():
 def test_scores_on_fresh_graphs_have_a_line():
     own = replace(measured(0.8, 0.6, 1.0), fresh={0: 0.5, 1: 0.7, 2: 0.6})
     made = table({("0-CLIP", "csl"): own, ("16-CLIP", "csl"): measured(0.9, 0.7, 1.0)})
-    shown = {line.fields[0].text: [field.text for field in line.fields] for line in lines(made)}
+    shown = {
+        line.fields[0].text: [field.text for field in line.fields] for line in blocks(made)[0].lines
+    }
     assert shown["0-CLIP, fresh graphs"][-3:] == ["60.0 ± 8.2", "70.0", "50.0"]
     assert "16-CLIP, fresh graphs" not in shown
     assert "generated with another seed" in made.caption

@@ -83,3 +83,22 @@ def test_invalid_arguments(options: dict[str, object], message: str) -> None:
     arguments = {"seeds": [0, 1], **options}
     with pytest.raises(InvalidParameterError, match=message):
         compare_pairs(regular_pair(), ModelSpec("clip"), **arguments)  # type: ignore[arg-type]
+
+
+def test_rounding_does_not_distinguish_graphs() -> None:
+    """Embeddings are sums of thousands, whose rounding in single precision is above the ridge."""
+    hub = nx.empty_graph(1)
+    triangles = nx.disjoint_union(nx.cycle_graph(3), nx.cycle_graph(3))
+    graphs = [nx.full_join(own, hub, rename=("a", "b")) for own in (nx.cycle_graph(6), triangles)]
+    pairs = PackedGraphs.from_networkx(graphs).subset(torch.tensor([0, 1] * 3))
+    spec = ModelSpec("gin", {"num_layers": 3, "hidden_channels": 32})
+    for own in compare_pairs(pairs, spec, [0, 1, 2], epochs=2):
+        assert own.between < 1e-6
+        assert own.within < 1e-6
+
+
+@pytest.mark.parametrize("name", ["rp-gin", "ring-gnn", "dgcnn", "dcnn", "patchy-san"])
+def test_every_baseline_has_embeddings(name: str) -> None:
+    _, own = compare_pairs(regular_pair(), ModelSpec(name, {}), [0, 1], epochs=1)
+    assert own.between >= 0
+    assert own.within >= 0

@@ -17,7 +17,7 @@ from clipgnn.graphs.packed import PackedGraphs
 from clipgnn.ops.hashing import hashed_integers, shift_right
 from clipgnn.ops.numbering import order_rows, ranks_in_groups
 from clipgnn.ops.pointers import inverse_order
-from clipgnn.ops.refinement import refine_colors
+from clipgnn.ops.refinement import refine_within_graphs
 from clipgnn.shapes import Colorings
 
 POOL = 32
@@ -100,7 +100,9 @@ def _colors_from_roots(
 
 
 def _refined(graphs: ExactBatch, roots: Bool[Tensor, "nodes"]) -> Tensor:
-    return refine_colors(order_rows(graphs.x) * 2 + roots, graphs.edge_index)
+    return refine_within_graphs(
+        order_rows(graphs.x) * 2 + roots, graphs.edge_index, graphs.graph_of_node
+    )
 
 
 def _copies_at_once(graphs: ExactBatch) -> int:

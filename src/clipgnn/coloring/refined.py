@@ -12,7 +12,7 @@ from clipgnn.coloring.random import Random
 from clipgnn.graphs.exact import ExactBatch
 from clipgnn.ops.numbering import order_rows
 from clipgnn.ops.pointers import inverse_order
-from clipgnn.ops.refinement import refine_colors
+from clipgnn.ops.refinement import refine_within_graphs
 
 
 class Refined(Random):
@@ -37,7 +37,7 @@ def stable_colors(graphs: ExactBatch) -> Int[Tensor, "nodes"]:
 
     Nodes with other attributes have other colors. Attributes and weights of edges are ignored.
     """
-    return refine_colors(order_rows(graphs.x), graphs.edge_index)
+    return refine_within_graphs(order_rows(graphs.x), graphs.edge_index, graphs.graph_of_node)
 
 
 def partition_by_rank(graphs: ExactBatch, ranks: Tensor, keys: Tensor | None = None) -> Partition:

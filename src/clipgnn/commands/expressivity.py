@@ -1,5 +1,6 @@
 """`clipgnn expressivity`: which graphs networks distinguish, in pairs or by their classes."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
@@ -13,9 +14,9 @@ from clipgnn.commands.parts import PartOptions
 from clipgnn.commands.running import RunningOptions
 from clipgnn.commands.stores import default_store
 from clipgnn.errors import InvalidParameterError, suggestion
-from clipgnn.experiments.experiment import Experiment
+from clipgnn.experiments.experiment import Experiment, ModelRow
 from clipgnn.experiments.reading import find_experiment, read_experiment
-from clipgnn.parameters.datasets import FILE_PREFIX, PAIR_SETS
+from clipgnn.parameters.datasets import BREC_FAMILIES, FILE_PREFIX, PAIR_SETS
 
 PAIRS = "expressivity"
 """Name of the experiment on pairs of graphs."""
@@ -24,9 +25,10 @@ CLASSES = "exp"
 """Name of the experiment on files of graphs with classes."""
 
 SETS = {
-    "brec": tuple(name for name in PAIR_SETS if name.startswith("brec-")),
+    "brec": BREC_FAMILIES,
     "csl": ("csl-pairs",),
     "atlas": ("atlas-pairs",),
+    "atlas-6": ("atlas-6-pairs",),
 }
 """Sets of pairs by a short name."""
 
@@ -40,8 +42,8 @@ def expressivity(
         typer.Argument(
             metavar="[SET]...",
             help="Pairs: brec (from the folder of --root), one of its families such as brec-cfi, "
-            "csl, atlas, or a file of graph6; by default csl and atlas. Or files of graphs with "
-            "classes, such as GIN text (.txt).",
+            "csl, atlas, atlas-6, or a file of graph6; by default csl and atlas. Or files of "
+            "graphs with classes, such as GIN text (.txt).",
         ),
     ] = None,
     different: Annotated[
@@ -70,7 +72,8 @@ def expressivity(
     )
     chosen = _experiment_for(names, different=different)
     whole = read_experiment(find_experiment(chosen))
-    experiment = part.overrides()(_on(whole, tuple(dict.fromkeys(names))))
+    overrides = part.overrides()
+    experiment = overrides(on_sets(whole, tuple(dict.fromkeys(names)), overrides.models or ()))
     run_and_report(
         experiment,
         store or default_store(chosen),
@@ -129,7 +132,31 @@ def _experiment_for(names: tuple[str, ...], *, different: bool) -> str:
     return CLASSES
 
 
-def _on(experiment: Experiment, names: tuple[str, ...]) -> Experiment:
-    """Return the experiment on other sets."""
-    rows = tuple(replace(row, datasets=names) for row in experiment.rows)
-    return replace(experiment, datasets=names, rows=rows)
+def on_sets(experiment: Experiment, names: tuple[str, ...], models: Sequence[str]) -> Experiment:
+    """Return the experiment on other sets.
+
+    Rows that are not applicable to all sets of the experiment may fail on a file too. They are run
+    on files only if they are named.
+
+    Args:
+        experiment: the experiment.
+        names: names of the sets.
+        models: names of rows that are given.
+    """
+    rows = (_row_on(row, experiment, names, named=row.name in models) for row in experiment.rows)
+    return replace(experiment, datasets=names, rows=tuple(rows))
+
+
+def _row_on(
+    row: ModelRow, experiment: Experiment, names: tuple[str, ...], *, named: bool
+) -> ModelRow:
+    if not row.not_applicable:
+        return replace(row, datasets=names)
+    files = [name for name in names if name not in experiment.datasets]
+    own = tuple(name for name in names if name in row.datasets or (named and name in files))
+    reason = row.not_applicable
+    if files and not named:
+        # Without a reason, a row without sets is left out.
+        some = len(files) < len(names)
+        reason = f"Not run on files unless --models names it. Others: {reason}" if some else ""
+    return replace(row, datasets=own, not_applicable=reason)

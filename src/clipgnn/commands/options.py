@@ -23,7 +23,9 @@ Root = Annotated[
     typer.Option(
         "--root",
         help="Folder of the TU data sets, on every machine that runs trials; by default "
-        "$CLIPGNN_DATA or the cache.",
+        "$CLIPGNN_DATA or the cache. For pairs of graphs, the folder of the files of BREC, by "
+        "default BREC in or beside that folder; files with relative paths are looked for in it "
+        "too.",
     ),
 ]
 Executor = Annotated[

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import networkx as nx
 
 from clipgnn.datasets.graph_files.entries import GraphFile
+from clipgnn.datasets.graph_files.graph6 import num_nodes
 from clipgnn.datasets.named_graphs import NAMED_GRAPHS, named_graph
 from clipgnn.datasets.sources import open_source
 from clipgnn.errors import DatasetFileError, InvalidGraphError, InvalidParameterError, suggestion
@@ -126,8 +127,7 @@ def _from_string(text: str) -> Graph:
     body = content.removeprefix(":").encode("utf-8", "replace")
     if not body or not all(63 <= byte <= 126 for byte in body):
         raise _NotAStringError
-    size = _num_nodes(body)
-    # A few characters of sparse6 describe billions of nodes: check before nodes are created.
+    size = num_nodes(body)
     if sparse and size > MOST_NODES:
         raise _too_large(text, size)
     read: Any = nx.from_sparse6_bytes if sparse else nx.from_graph6_bytes
@@ -137,16 +137,6 @@ def _from_string(text: str) -> Graph:
         reason = str(error) or type(error).__name__
         raise _NotAStringError(f"{reason.rstrip('.')}.") from error
     return graph
-
-
-def _num_nodes(body: bytes) -> int:
-    """Read the number of nodes: one character, or three or six after one or two `~`."""
-    values = [byte - 63 for byte in body]
-    begin, end = (0, 1) if values[0] != 63 else (1, 4) if values[1:2] != [63] else (2, 8)
-    number = 0
-    for value in values[begin:end]:
-        number = number * 64 + value
-    return number
 
 
 def _from_file(name: str, number: int | None, options: FileOptions) -> GivenGraph:

@@ -60,22 +60,24 @@ def _plain(given: GivenGraph) -> Graph:
     """
     graph = given.graph
     if graph.is_directed():
-        raise _unsupported(given, "be undirected", "directed edges")
+        raise _unsupported(given, "be undirected", "directed edges", "Remove the directions")
     weights = [data.get(WEIGHT, 1) for _, _, data in graph.edges(data=True)]
     other = next((weight for weight in weights if weight != 1), 1)
     if other != 1:
-        raise _unsupported(given, "have no weights of edges", f"the weight {shown(other)}")
+        got = f"the weight {shown(other)}"
+        raise _unsupported(given, "have no weights of edges", got, "Remove the weights")
     plain: Graph = nx.Graph()
     plain.add_nodes_from(graph.nodes(data=True))
     plain.add_edges_from(graph.edges())
     if plain.number_of_edges() < graph.number_of_edges():
-        raise _unsupported(given, "have no parallel edges", "two edges between the same nodes")
+        got = "two edges between the same nodes"
+        raise _unsupported(given, "have no parallel edges", got, "Keep one of them")
     return plain
 
 
-def _unsupported(given: GivenGraph, requirement: str, got: str) -> InvalidGraphError:
+def _unsupported(given: GivenGraph, requirement: str, got: str, fix: str) -> InvalidGraphError:
     return InvalidGraphError(
-        f"A graph must {requirement} to be compared. {given.name} has {got}. Convert it first."
+        f"A graph must {requirement} to be compared. {given.name} has {got}. {fix} first."
     )
 
 

@@ -1,12 +1,12 @@
 """BREC: 400 pairs of graphs that are hard to distinguish (Wang and Zhang, 2023)."""
 
-import os
 from hashlib import sha256
 from pathlib import Path
 
 import networkx as nx
 import numpy as np
 
+from clipgnn.datasets.tu import data_root
 from clipgnn.errors import DatasetFileError, DatasetNotFoundError, InvalidParameterError, suggestion
 from clipgnn.graphs.packed import PackedGraphs
 
@@ -31,8 +31,8 @@ def load_brec(family: str, root: str | Path | None = None) -> PackedGraphs:
 
     Args:
         family: one of `FAMILIES`.
-        root: folder of the files, such as basic.npy; by default the folder BREC beside that of the
-            TU data sets, which the environment variable CLIPGNN_DATA names.
+        root: folder of the files, such as basic.npy; by default the folder BREC in that of the TU
+            data sets, which the environment variable CLIPGNN_DATA names, or beside it.
 
     Raises:
         InvalidParameterError: if there is no such family.
@@ -68,4 +68,5 @@ def load_brec(family: str, root: str | Path | None = None) -> PackedGraphs:
 def _folder(root: str | Path | None) -> Path:
     if root is not None:
         return Path(root).expanduser()
-    return Path(os.environ.get("CLIPGNN_DATA", "data/TUDataset")).expanduser().parent / "BREC"
+    inside, beside = data_root() / "BREC", data_root().parent / "BREC"
+    return beside if beside.is_dir() and not inside.is_dir() else inside

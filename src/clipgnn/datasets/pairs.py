@@ -9,7 +9,7 @@ import networkx as nx
 import torch
 
 from clipgnn.coloring.labeling import canonical_colors
-from clipgnn.datasets.graph_files import graph6
+from clipgnn.datasets.graph_files import file_in, graph6
 from clipgnn.datasets.isomorphism import refined_classes
 from clipgnn.datasets.properties import circular_skip_links
 from clipgnn.errors import DatasetFileError, DatasetNotFoundError, counted
@@ -27,7 +27,8 @@ def load_pairs(name: str, root: str | Path | None = None) -> PackedGraphs:
         name: one of `PAIR_SETS`; "pairs:FILE" for a graph6 file whose lines 1 and 2, 3 and 4, …
             are pairs; or "different:FILE" for one whose graphs are all different: all pairs of them
             that 1-WL does not distinguish are then compared.
-        root: folder of the files of BREC.
+        root: folder of the files of BREC, see `load_brec`, or of a file that is not found from the
+            current folder.
 
     Raises:
         DatasetNotFoundError: if a file does not exist.
@@ -35,7 +36,7 @@ def load_pairs(name: str, root: str | Path | None = None) -> PackedGraphs:
     """
     for prefix in PAIR_PREFIXES:
         if name.startswith(prefix):
-            graphs = _read(Path(name.removeprefix(prefix)))
+            graphs = _read(file_in(Path(name.removeprefix(prefix)), root))
             return _checked(graphs, name) if prefix == "pairs:" else _ambiguous(graphs, name)
     module, function = PAIR_SETS[name].rsplit(".", 1)
     load = getattr(import_module(module), function)
@@ -53,8 +54,17 @@ def csl_pairs() -> PackedGraphs:
 
 def atlas_pairs() -> PackedGraphs:
     """All pairs of graphs of up to 7 nodes that 1-WL does not distinguish."""
-    graphs = PackedGraphs.from_networkx(nx.graph_atlas_g()[1:], name="atlas-pairs")
-    return _ambiguous(graphs, "atlas-pairs")
+    return _atlas_pairs(7, "atlas-pairs")
+
+
+def small_atlas_pairs() -> PackedGraphs:
+    """Those of up to 6 nodes, of which all colorings can be used in training."""
+    return _atlas_pairs(6, "atlas-6-pairs")
+
+
+def _atlas_pairs(most_nodes: int, name: str) -> PackedGraphs:
+    graphs = [own for own in nx.graph_atlas_g()[1:] if len(own) <= most_nodes]
+    return _ambiguous(PackedGraphs.from_networkx(graphs, name=name), name)
 
 
 def _read(path: Path) -> PackedGraphs:

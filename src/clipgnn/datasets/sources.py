@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from clipgnn.datasets.graph_files import read_graph_file
+from clipgnn.datasets.graph_files import file_in, read_graph_file
 from clipgnn.datasets.graph_files.entries import Entry, GraphFile
 from clipgnn.datasets.registry import load_dataset
 from clipgnn.datasets.targets import read_targets
@@ -72,7 +72,7 @@ def open_source(
     return found if labels is None else found.with_labels(labels)
 
 
-def load_file(name: str) -> PackedGraphs:
+def load_file(name: str, root: str | os.PathLike[str] | None = None) -> PackedGraphs:
     """Load a file of graphs with targets, all of which must be valid.
 
     The targets are the only column, or one with a usual name (`USUAL_NAMES`), as for
@@ -80,13 +80,14 @@ def load_file(name: str) -> PackedGraphs:
 
     Args:
         name: "file:PATH" for a file or folder whose format is recognized.
+        root: folder of a file that is not found from the current folder.
 
     Raises:
         DatasetNotFoundError: if there is no such file.
         DatasetFileError: if the file, a graph or a target is not valid.
         MissingDependencyError: if the format needs a package that is not installed.
     """
-    path = Path(name.removeprefix(FILE_PREFIX))
+    path = file_in(Path(name.removeprefix(FILE_PREFIX)), None if root is None else Path(root))
     if not path.exists():
         raise DatasetNotFoundError(f"There must be a file or folder {str(path)!r}. It is missing.")
     try:

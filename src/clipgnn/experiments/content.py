@@ -10,7 +10,6 @@ from typing import Any
 from clipgnn.errors import (
     InvalidExperimentError,
     InvalidParameterError,
-    listed,
     shown,
     suggestion,
 )
@@ -25,12 +24,12 @@ from clipgnn.experiments.catalog import (
 )
 from clipgnn.experiments.experiment import (
     KEPT,
-    PAIR_RECIPE,
     Axes,
     Experiment,
     ModelRow,
     check_groups,
 )
+from clipgnn.experiments.pair_content import pair_problems
 from clipgnn.experiments.protocol import PROTOCOLS, SPLIT_OF_PROTOCOL
 from clipgnn.parameters import (
     LARGEST_INTEGER,
@@ -48,7 +47,6 @@ from clipgnn.parameters.datasets import (
     PAIR_PREFIXES,
     PAIR_SETS,
     PROPERTY_TASKS,
-    is_pair_set,
 )
 
 MAX_TRIALS = 1_000_000
@@ -82,7 +80,7 @@ _KEYS = (
     *KEPT,
 )
 
-_ROW_KEYS = ("name", "model", "datasets", "only", *KEPT)
+_ROW_KEYS = ("name", "model", "datasets", "not_applicable", "only", *KEPT)
 
 
 def parse_experiment(content: Mapping[str, Any], name: str, file: str) -> Experiment:
@@ -121,7 +119,8 @@ class _Reader:
             raise self.error(
                 "split", f'must be "{usual}", or absent, for the protocol "{protocol}"'
             )
-        self.pairs(content, datasets, rows, protocol, split)
+        for problem in pair_problems(content, datasets, rows, protocol, split):
+            raise self.error(problem.key, problem.text)
         share = self.share("validation_share", content.get("validation_share"), split)
         fewest, usual_folds = (1, 1) if split == "pairs" else (2, Experiment.folds)
         folds = self.integer(
@@ -175,50 +174,6 @@ class _Reader:
                 self.metric(row.name, experiment.axes(row, dataset))
         return experiment
 
-    def pairs(
-        self,
-        content: Mapping[str, Any],
-        datasets: tuple[str, ...],
-        rows: tuple[ModelRow, ...],
-        protocol: str,
-        split: str,
-    ) -> None:
-        """Check that pairs of graphs, and nothing else, have the protocol for pairs."""
-        if split == "pairs" and protocol != "pairs":
-            raise self.error("protocol", 'must be "pairs" for the split "pairs"')
-        wrong = [name for name in datasets if is_pair_set(name) != (split == "pairs")]
-        if wrong and split == "pairs":
-            raise self.error(
-                "datasets", f"must be pairs of graphs for this protocol. Got {wrong[0]}"
-            )
-        if wrong:
-            raise self.error("protocol", f'must be "pairs" for {wrong[0]}, a set of pairs')
-        if split != "pairs":
-            return
-        if content.get("folds", 1) != 1:
-            raise self.error("folds", 'must be absent for the protocol "pairs"')
-        for key in ("groups", "fresh", "extremes", *KEPT):
-            if content.get(key) not in (None, False, [], "none"):
-                raise self.error(key, 'must be absent for the protocol "pairs"')
-        for row in rows:
-            if not model_named(row.model).trained:
-                raise self.error("models", f"must be networks for pairs. Got {row.model}")
-        tables = [content.get("grid"), *_tables(content.get("only"))]
-        for entry in content["models"]:
-            tables += [entry, *_tables(entry.get("only"))]
-        for table in tables:
-            self.pair_recipe(table if isinstance(table, dict) else {})
-
-    def pair_recipe(self, table: Mapping[str, Any]) -> None:
-        """Check the recipe in a table of values, for networks that are trained for each pair."""
-        for key in table:
-            if key in Recipe.names() and key not in PAIR_RECIPE:
-                raise self.error(key, f"must be absent for pairs, unlike {listed(PAIR_RECIPE)}")
-        sizes = table.get("batch_size", 2)
-        for size in sizes if isinstance(sizes, list) else [sizes]:
-            if isinstance(size, int) and size % 2:
-                raise self.error("batch_size", f"must be even for pairs. Got {size}")
-
     def metric(self, row: str, axes: Axes) -> None:
         """Check that all configurations of a cell have one metric, which suits their losses."""
         related = {key: axes[key] for key in ("loss", "metric", "class_weights") if key in axes}
@@ -251,6 +206,11 @@ class _Reader:
             own = self.names(
                 f"{at}.datasets", entry.get("datasets", datasets), self.among(datasets)
             )
+            reason = ""
+            if "not_applicable" in entry:
+                if "datasets" not in entry:
+                    raise self.error(f"{at}.not_applicable", "must be absent without datasets")
+                reason = self.text(f"{at}.not_applicable", entry["not_applicable"])
             axes = {key: entry[key] for key in entry if key not in _ROW_KEYS}
             only = self.only(f"{at}.only", entry.get("only", {}), own, {model}, row=True)
             keep = {key: self.boolean(f"{at}.{key}", entry.get(key, kept[key])) for key in KEPT}
@@ -263,7 +223,7 @@ class _Reader:
                     "only. Use keep_predictions, or train the network in Python",
                 )
             values = self.axes(at, axes, {model}, row=True)
-            rows.append(ModelRow(name, model, values, own, only, **keep))
+            rows.append(ModelRow(name, model, values, own, only, **keep, not_applicable=reason))
         return tuple(rows)
 
     def model(self, key: str, given: Any) -> str:
@@ -437,10 +397,6 @@ class _Reader:
 
     def error(self, key: str, problem: str, close: str = "") -> InvalidExperimentError:
         return InvalidExperimentError(f"{self.file}: {key}: {problem}.{close}")
-
-
-def _tables(value: object) -> list[object]:
-    return list(value.values()) if isinstance(value, dict) else []
 
 
 def _is_scalar(value: object) -> bool:

@@ -213,7 +213,7 @@ def _load(dataset: str, root: str | None) -> Any:
     if is_pair_set(dataset):
         return load_pairs(dataset, root)
     if dataset.startswith(FILE_PREFIX):
-        return load_file(dataset)
+        return load_file(dataset, root)
     name, *options = dataset.split(OPTION)
     if FRESH in options:
         return load_dataset(name, seed=FRESH_SEED)

@@ -68,7 +68,8 @@ def evaluate(
             _candidate(experiment, cell, configuration, results, diverged or {})
             for configuration in cell.configurations
         ]
-        measurement = PROTOCOLS[name](candidates, experiment.folds)
+        num_folds = len(experiment.seeds) if name == "pairs" else experiment.folds
+        measurement = PROTOCOLS[name](candidates, num_folds)
         measured.append(MeasuredCell(cell.row, cell.dataset, measurement, _metric(cell)))
     return measured
 
@@ -133,21 +134,24 @@ def _candidate(
 ) -> Candidate:
     """Collect the curves of a configuration.
 
-    A fold is finished when all its seeds are, and diverged when one of them is.
+    A fold is finished when all its seeds are, and diverged when one of them is. Pairs of graphs
+    have no folds, and each seed is counted instead.
     """
+    by_seed = experiment.split == "pairs"
     folds: dict[int, list[Curves]] = {}
     reasons: dict[int, str] = {}
     for trial in experiment.trials_of(cell, configuration):
+        fold = trial.seed if by_seed else trial.fold
         if trial.identity in diverged:
-            reasons.setdefault(trial.fold, diverged[trial.identity].error)
+            reasons.setdefault(fold, diverged[trial.identity].error)
         elif trial.identity in results:
-            folds.setdefault(trial.fold, []).append(results[trial.identity].curves)
+            folds.setdefault(fold, []).append(results[trial.identity].curves)
     return Candidate(
         configuration=_values(configuration),
         folds={
             fold: mean_curves(found)
             for fold, found in folds.items()
-            if len(found) == len(experiment.seeds)
+            if by_seed or len(found) == len(experiment.seeds)
         },
         trained=model_named(configuration.model).trained,
         diverged=reasons,

@@ -35,6 +35,7 @@ class ModelRow:
         only: values for this row on one data set, which replace all others.
         keep_models: whether the trained models are stored beside the results.
         keep_predictions: whether predictions of the test graphs are stored beside the results.
+        not_applicable: why it is not measured on the other data sets of the table; may be empty.
     """
 
     name: str
@@ -44,6 +45,7 @@ class ModelRow:
     only: Mapping[str, Axes] = field(default_factory=dict)
     keep_models: bool = False
     keep_predictions: bool = False
+    not_applicable: str = ""
 
 
 @dataclass(frozen=True)
@@ -245,6 +247,7 @@ class Experiment:
                     "datasets": list(row.datasets),
                     "only": {dataset: _as_lists(axes) for dataset, axes in row.only.items()},
                     **{key: True for key in KEPT if getattr(row, key)},
+                    **({"not_applicable": row.not_applicable} if row.not_applicable else {}),
                     **_as_lists(row.axes),
                 }
                 for row in self.rows

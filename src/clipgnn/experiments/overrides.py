@@ -140,7 +140,10 @@ class Overrides:
 
 
 def _without_the_empty(experiment: Experiment) -> Experiment:
-    """Remove rows without configurations and parameters without values."""
+    """Remove rows without configurations and parameters without values.
+
+    A row that is not applicable to the chosen data sets is kept, since the report explains why.
+    """
 
     def filled(axes: Axes) -> Axes:
         return {key: values for key, values in axes.items() if values}
@@ -150,7 +153,7 @@ def _without_the_empty(experiment: Experiment) -> Experiment:
     for row in experiment.rows:
         datasets = tuple(dataset for dataset in row.datasets if (row.name, dataset) in left)
         only = {key: filled(axes) for key, axes in row.only.items() if key in datasets}
-        if datasets:
+        if datasets or (row.not_applicable and not row.datasets):
             rows.append(replace(row, axes=filled(row.axes), datasets=datasets, only=only))
     only = {key: filled(axes) for key, axes in experiment.only.items()}
     return replace(experiment, rows=tuple(rows), grid=filled(experiment.grid), only=only)

@@ -21,7 +21,8 @@ class Candidate:
 
     Attributes:
         configuration: its parameters and recipe.
-        folds: curves by number of the fold; the mean over seeds where there are several.
+        folds: curves by number of the fold; the mean over seeds where there are several. For pairs
+            of graphs, which have no folds, curves by seed.
         trained: whether it has epochs to choose from; curves of kernels have length 1.
         diverged: reason by number of the fold, for folds whose training diverged; a configuration
             with such folds is never chosen.
@@ -57,19 +58,53 @@ class Choice:
 
 
 @dataclass(frozen=True)
+class PairCounts:
+    """How many pairs of graphs networks separate, with one seed.
+
+    Attributes:
+        pairs: number of pairs.
+        separated: pairs that are distinguished, and whose network is reliable.
+        unreliable: pairs whose network distinguishes relabeled copies of one graph.
+    """
+
+    pairs: int
+    separated: int
+    unreliable: int
+
+    @classmethod
+    def of(cls, curves: Curves) -> "PairCounts":
+        """Count the entries of curves, which have one for each pair; see `pairs`."""
+        reliable = int(curves.fresh_score.sum())
+        return cls(curves.epochs, int(curves.test_score.sum()), curves.epochs - reliable)
+
+    @property
+    def failed(self) -> int:
+        """Number of pairs that are not separated; unreliable ones are among them."""
+        return self.pairs - self.separated
+
+    def __add__(self, other: "PairCounts") -> "PairCounts":
+        return PairCounts(
+            self.pairs + other.pairs,
+            self.separated + other.separated,
+            self.unreliable + other.unreliable,
+        )
+
+
+@dataclass(frozen=True)
 class Measurement:
     """The number of a table cell and its origin.
 
     Attributes:
         protocol: name of the protocol.
         values: test score of each fold, by number of the fold; for pairs of graphs, the share of
-            seeds in which a pair is distinguished reliably, by number of the pair.
+            separated pairs by seed.
         choices: one choice for all folds, or one for each fold.
-        finished: number of finished folds, over all configurations.
+        finished: number of finished folds (for pairs of graphs, seeds), over all configurations.
         expected: number of folds of all configurations.
         diverged: configurations that are excluded.
         fresh: score of the network of each fold on fresh graphs, at the epoch of the choice; empty
-            without them. For pairs of graphs, the share of seeds in which a pair is reliable.
+            without them.
+        pairs: for pairs of graphs, the numbers of pairs by seed.
     """
 
     protocol: str
@@ -79,6 +114,7 @@ class Measurement:
     expected: int
     diverged: tuple[Divergence, ...] = ()
     fresh: Mapping[int, float] = field(default_factory=dict)
+    pairs: Mapping[int, PairCounts] = field(default_factory=dict)
 
     @property
     def num_diverged(self) -> int:
@@ -190,23 +226,23 @@ def pairs(candidates: Sequence[Candidate], num_folds: int) -> Measurement:
 
     Curves have an entry for each pair instead of each epoch: whether it is distinguished and
     reliable (`test_score`), and whether it is reliable (`fresh_score`). A configuration is chosen
-    by the number of pairs.
+    by the number of pairs, among those with the largest number of finished seeds.
 
     Args:
         candidates: the configurations to choose from, in the order of the grid.
-        num_folds: 1.
+        num_folds: number of seeds.
     """
-    finished = [own for own in candidates if own.folds and not own.diverged]
-    best = max(finished, key=lambda own: float(own.folds[0].test_score.mean()), default=None)
-    curves = None if best is None else best.folds[0]
+    eligible = [own for own in candidates if own.folds and not own.diverged]
+    best = max(eligible, key=lambda own: (len(own.folds), _mean_score(own)), default=None)
+    curves = {} if best is None else dict(sorted(best.folds.items()))
     return Measurement(
         protocol="pairs",
-        values={} if curves is None else dict(enumerate(curves.test_score.tolist())),
+        values={seed: float(own.test_score.mean()) for seed, own in curves.items()},
         choices=() if best is None else (Choice(best.configuration, None),),
         finished=sum(len(own.folds) for own in candidates),
         expected=num_folds * len(candidates),
         diverged=_divergences(candidates),
-        fresh={} if curves is None else dict(enumerate(curves.fresh_score.tolist())),
+        pairs={seed: PairCounts.of(own) for seed, own in curves.items()},
     )
 
 
@@ -295,6 +331,10 @@ def _measurement(
         diverged=_divergences(candidates),
         fresh={fold: score for fold, score in fresh.items() if score is not None},
     )
+
+
+def _mean_score(candidate: Candidate) -> float:
+    return float(np.mean([own.test_score.mean() for own in candidate.folds.values()]))
 
 
 def _divergences(candidates: Sequence[Candidate]) -> tuple[Divergence, ...]:

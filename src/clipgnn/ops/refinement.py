@@ -54,6 +54,58 @@ def refinement_rounds(
         colors = torch.unique(ranks, return_inverse=True)[1]
 
 
+def refine_within_graphs(
+    colors: Int[Tensor, "nodes"],
+    edge_index: Int[Tensor, "2 edges"],
+    graph_of_node: Int[Tensor, "nodes"],
+) -> Int[Tensor, "nodes"]:
+    """Refine colors as `refine_colors` does, if colors of different graphs are not compared.
+
+    The nodes of each graph have the same classes in the same order. Graphs whose classes are stable
+    and nodes that are alone in their class leave the computation, which `refine_colors` continues
+    for as many rounds as the slowest graph needs.
+
+    Args:
+        colors: integers, equal for nodes that are equal before the refinement.
+        edge_index: edges of all graphs, with nodes numbered across the graphs.
+        graph_of_node: number of the graph of each node.
+
+    Returns:
+        Colors that are ordered by graph first: a color is the number of nodes with smaller colors.
+    """
+    source, target = edge_index
+    colors = torch.unique(colors, return_inverse=True)[1]
+    colors = _split(torch.zeros_like(colors), graph_of_node * _count(colors) + colors)
+    active = _in_shared_classes(colors, torch.arange(colors.numel(), device=colors.device))
+    position = torch.full_like(colors, -1)
+    while active.numel():
+        position.fill_(-1)
+        position[active] = torch.arange(active.numel(), device=active.device)
+        kept = position[target] >= 0  # nodes that have left do not return
+        source, target = source[kept], target[kept]
+        old, neighbor = colors[active], colors[source]
+        # Sort by target, and by the color of the neighbor, descending.
+        order = torch.argsort((position[target] + 1) * colors.numel() - neighbor)
+        pointers = pointers_from_index(position[target][order], active.numel())
+        ranks = lexicographic_ranks(neighbor[order], pointers, first=old)
+        # Ranks count the active nodes. All nodes of a class are active, or none, and the first ones
+        # keep their color.
+        first = torch.full_like(colors, colors.numel())
+        first.scatter_reduce_(0, old, ranks, "amin")
+        moved = ranks - first[old]
+        colors[active] = old + moved
+        unstable = torch.zeros_like(colors, dtype=torch.bool)
+        unstable[graph_of_node[active[moved > 0]]] = True
+        active = _in_shared_classes(colors, active[unstable[graph_of_node[active]]])
+    return colors
+
+
+def _in_shared_classes(colors: Tensor, nodes: Tensor) -> Tensor:
+    """Those of the nodes whose color another of them has."""
+    own = colors[nodes]
+    return nodes[torch.bincount(own, minlength=1)[own] > 1]
+
+
 def lexicographic_ranks(
     values: Int[Tensor, "entries"],
     pointers: Int[Tensor, "sequences_plus_one"],
@@ -84,20 +136,26 @@ def lexicographic_ranks(
     return rank
 
 
-def _split(rank: Tensor, value: Tensor, size: int) -> Tensor:
+def _split(rank: Tensor, value: Tensor, size: int = 1) -> Tensor:
     """Refine ranks by a value that sequences of equal rank are compared by.
 
     Args:
         rank: rank of each sequence, less than `size`.
         value: the value of each sequence.
-        size: total number of sequences.
+        size: total number of sequences; by default all ranks are 0.
     """
-    value = torch.unique(value, return_inverse=True)[1]
+    if value.numel() == 0:
+        return rank
+    low, high = (int(own) for own in value.aminmax())
+    if (high - low + 1) * size > 2**62:
+        value = torch.unique(value, return_inverse=True)[1]
+        low, high = 0, _count(value) - 1
+    values = high - low + 1
     key, inverse, count = torch.unique(
-        rank * (_count(value) + 1) + value, return_inverse=True, return_counts=True
+        rank * values + (value - low), return_inverse=True, return_counts=True
     )
     before = count.cumsum(0) - count
-    group = key // (_count(value) + 1)
+    group = key // values
     # Number of sequences before the first key of each rank.
     start = torch.full((size,), -1, dtype=torch.int64, device=rank.device)
     start.scatter_reduce_(0, group, before, "amin", include_self=False)

@@ -47,8 +47,12 @@ PAIR_SETS: Mapping[str, str] = {
     "brec-dr": "clipgnn.datasets.brec.load_brec",
     "csl-pairs": "clipgnn.datasets.pairs.csl_pairs",
     "atlas-pairs": "clipgnn.datasets.pairs.atlas_pairs",
+    "atlas-6-pairs": "clipgnn.datasets.pairs.small_atlas_pairs",
 }
 """Sets of pairs of graphs to distinguish, with the functions that load them."""
+
+BREC_FAMILIES = tuple(name for name in PAIR_SETS if name.startswith("brec-"))
+"""The families of BREC, which have 400 pairs together."""
 
 PAIR_PREFIXES = ("pairs:", "different:")
 """Prefixes of files of graphs: of pairs, or of graphs that are all different."""

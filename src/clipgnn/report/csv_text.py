@@ -1,13 +1,14 @@
-"""Tables in CSV: one line per cell, with the scores of all folds in full precision."""
+"""Tables in CSV: one line per cell, with the scores of all folds or seeds in full precision."""
 
 import csv
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from io import StringIO
 from statistics import fmean, pstdev
 
 from clipgnn.errors import one_line
 from clipgnn.experiments.protocol import Measurement
 from clipgnn.report.layout import choice_text, divergence_text
+from clipgnn.report.pair_layout import PairResult, pair_results
 from clipgnn.report.table import Column, Entry, Table
 
 FIELDS = (
@@ -42,9 +43,32 @@ FIELDS = (
 )
 """Names of the columns. Measured scores are fractions from 0 to 1, the paper's are percentages."""
 
+PAIR_FIELDS = (
+    "model",
+    "dataset",
+    "protocol",
+    "complete",
+    "seeds_finished",
+    "seeds_expected",
+    "pairs",
+    *(
+        f"{number}_{kind}"
+        for number in ("separated", "failed", "unreliable")
+        for kind in ("mean", "min", "max")
+    ),
+    "separated_by_seed",
+    "unreliable_by_seed",
+    "not_applicable",
+    "chosen",
+    "provenance",
+)
+"""Names of the columns for pairs of graphs. The data set "brec" is the sum over its families."""
+
 
 def render_csv(table: Table) -> str:
     """Render the table as CSV, one line per measured cell; the first one has the provenance.
+
+    Pairs of graphs have other columns, and lines of models that are not applicable too.
 
     There are no comment lines, so that `pandas.read_csv` reads the file without options.
 
@@ -53,15 +77,51 @@ def render_csv(table: Table) -> str:
     """
     text = StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(FIELDS)
+    of_pairs = table.protocol == "pairs"
+    writer.writerow(PAIR_FIELDS if of_pairs else FIELDS)
     provenance = one_line(" | ".join(table.provenance))
+    for values in _pair_lines(table) if of_pairs else _lines(table):
+        writer.writerow([*values, provenance])
+        provenance = ""
+    return text.getvalue()
+
+
+def _lines(table: Table) -> Iterator[list[object]]:
     for row in table.rows:
         for entry, column in zip(row.entries, table.columns, strict=True):
             if entry.measurement is not None:
-                values = _values(row.name, entry, entry.measurement, column, table.over)
-                writer.writerow([*values, provenance])
-                provenance = ""
-    return text.getvalue()
+                yield _values(row.name, entry, entry.measurement, column, table.over)
+
+
+def _pair_lines(table: Table) -> Iterator[list[object]]:
+    for dataset, results in pair_results(table).items():
+        for own in results:
+            if own.expected or own.not_applicable:
+                yield _pair_values(dataset, own)
+
+
+def _pair_values(dataset: str, own: PairResult) -> list[object]:
+    numbers = [own.numbers(name) for name in ("separated", "failed", "unreliable")]
+    measured = [entry.measurement for entry in own.entries if entry.measurement is not None]
+    chosen = dict.fromkeys(text for one in measured for text in choice_text(one.choices))
+    return [
+        _safe_name(own.model),
+        _safe_name(dataset),
+        "pairs",
+        own.complete,
+        len(own.seeds),
+        own.expected,
+        next(iter(own.numbers("pairs")), None),
+        *(
+            value
+            for those in numbers
+            for value in ([fmean(those), min(those), max(those)] if those else [None] * 3)
+        ),
+        _folds({seed: counts.separated for seed, counts in own.seeds.items()}),
+        _folds({seed: counts.unreliable for seed, counts in own.seeds.items()}),
+        one_line(own.not_applicable),
+        " | ".join(chosen),
+    ]
 
 
 def _values(row: str, entry: Entry, own: Measurement, column: Column, over: str) -> list[object]:

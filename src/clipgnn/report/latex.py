@@ -1,7 +1,8 @@
 """Tables in LaTeX, for the booktabs package."""
 
 from clipgnn.errors import one_line
-from clipgnn.report.layout import DIVERGED, EMPTY, Field, Line, divergences, headings, lines
+from clipgnn.report.block import EMPTY, Block, Field, Line
+from clipgnn.report.layout import blocks, notes
 from clipgnn.report.table import Table
 
 _SPECIAL = {
@@ -21,23 +22,39 @@ _SPECIAL = {
 
 
 def render_latex(table: Table) -> str:
-    """Render the table as a LaTeX table environment; provenance is in comments."""
-    names = headings(table)
-    parts = [
-        *(f"% {one_line(text)}" for text in table.provenance),
+    """Render the table as LaTeX table environments; provenance is in comments.
+
+    The first one has the whole caption, and the last one the notes.
+    """
+    below = [
+        rf"\par {escape(f'{own.heading} {text}')}" for own in notes(table) for text in own.texts
+    ]
+    parts = [f"% {one_line(text)}" for text in table.provenance]
+    shown = blocks(table)
+    for number, block in enumerate(shown):
+        caption = f"{table.title}: {block.title}." if block.title else f"{table.title}."
+        parts += _environment(
+            block,
+            caption if number else f"{caption} {table.caption}",
+            below if block is shown[-1] else [],
+        )
+    return "\n".join(parts) + "\n"
+
+
+def _environment(block: Block, caption: str, below: list[str]) -> list[str]:
+    return [
         r"\begin{table}[ht]\centering",
-        rf"\caption{{{escape(f'{table.title}. {table.caption}')}}}",
-        rf"\begin{{tabular}}{{l{'c' * (len(names) - 1)}}}",
+        rf"\caption{{{escape(caption)}}}",
+        rf"\begin{{tabular}}{{l{'c' * (len(block.headings) - 1)}}}",
         r"\toprule",
-        _row([escape(name) for name in names]),
+        _row([escape(name) for name in block.headings]),
         r"\midrule",
-        *(_line(line) for line in lines(table)),
+        *map(_line, block.lines),
         r"\bottomrule",
         r"\end{tabular}",
-        *(rf"\par {escape(f'{DIVERGED} {text}')}" for text in divergences(table)),
+        *below,
         r"\end{table}",
     ]
-    return "\n".join(parts) + "\n"
 
 
 def escape(text: str) -> str:

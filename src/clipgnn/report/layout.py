@@ -1,44 +1,23 @@
 """Layout of tables: the fields as text with marks, shared by all formats."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from statistics import fmean, pstdev
 
-from clipgnn.experiments.protocol import Choice, Divergence, Measurement
+from clipgnn.errors import listed
+from clipgnn.experiments.protocol import Choice, Divergence
+from clipgnn.report.block import EMPTY, NOT_APPLICABLE, Block, Field, Line, Notes
+from clipgnn.report.pair_layout import pair_blocks
 from clipgnn.report.table import Column, Entry, Table
 
-EMPTY = "–"
-"""Text of an empty field."""
 
-DIVERGED = "Diverged and therefore excluded:"
-"""Heading of the notes on diverged configurations."""
-
-
-@dataclass(frozen=True)
-class Field:
-    """Text of a field and its marks."""
-
-    text: str
-    bold: bool = False
-    star: bool = False
-    dagger: bool = False
+def blocks(table: Table) -> list[Block]:
+    """Return the tables to print: one, or one for each set of pairs of graphs."""
+    if table.protocol == "pairs":
+        return list(pair_blocks(table))
+    return [Block("", tuple(_headings(table)), tuple(_lines(table)))]
 
 
-@dataclass(frozen=True)
-class Line:
-    """A line of a table.
-
-    Attributes:
-        fields: the name, then a field for each column of `headings`.
-        ours: whether its numbers are measured on the test folds; otherwise they are the paper's, or
-            those of fresh graphs.
-    """
-
-    fields: tuple[Field, ...]
-    ours: bool
-
-
-def headings(table: Table) -> list[str]:
+def _headings(table: Table) -> list[str]:
     """Return the headings of the columns."""
     names = ["model"]
     for column in table.columns:
@@ -48,15 +27,13 @@ def headings(table: Table) -> list[str]:
     return names
 
 
-def lines(table: Table) -> Iterator[Line]:
+def _lines(table: Table) -> Iterator[Line]:
     """Yield the line of each model, followed by those of fresh graphs and of the paper."""
     for row in table.rows:
         pairs = list(zip(row.entries, table.columns, strict=True))
         own = [field for entry, column in pairs for field in _ours(entry, column)]
         yield Line((Field(row.name), *own), ours=True)
-        if table.protocol != "pairs" and any(
-            entry.measurement and entry.measurement.fresh for entry in row.entries
-        ):
+        if any(entry.measurement and entry.measurement.fresh for entry in row.entries):
             fresh = [field for entry, column in pairs for field in _fresh(entry, column)]
             yield Line((Field(f"{row.name}, fresh graphs"), *fresh), ours=False)
         if any(entry.published is not None for entry in row.entries):
@@ -75,15 +52,46 @@ def choice_text(choices: tuple[Choice, ...]) -> list[str]:
     return texts
 
 
-def divergences(table: Table) -> list[str]:
-    """Return a note on each diverged configuration, to print under the table."""
-    return [
+def choices(table: Table) -> Iterator[tuple[str, str, str]]:
+    """Yield each choice, with the names of its row and of its data set.
+
+    Choices for pairs have no epoch and are mostly the same for all sets, which are named together.
+    """
+    for row in table.rows:
+        found: dict[str, list[str]] = {}
+        for entry, column in zip(row.entries, table.columns, strict=True):
+            for text in choice_text(entry.measurement.choices) if entry.measurement else ():
+                if table.protocol == "pairs":
+                    found.setdefault(text, []).append(column.dataset)
+                else:
+                    yield row.name, column.dataset, text
+        for text, datasets in found.items():
+            yield row.name, listed(datasets), text
+
+
+def notes(table: Table) -> list[Notes]:
+    """Return the notes under the tables: what diverged, and what is not applicable."""
+    diverged = [
         f"{row.name} on {column.dataset}: {text}"
         for row in table.rows
         for entry, column in zip(row.entries, table.columns, strict=True)
         if entry.measurement is not None
         for text in divergence_text(entry.measurement.diverged)
     ]
+    excluded = []
+    for row in table.rows:
+        own = [
+            (column.dataset, entry.not_applicable)
+            for entry, column in zip(row.entries, table.columns, strict=True)
+            if entry.not_applicable
+        ]
+        if own:
+            excluded.append(f"{row.name} on {listed(name for name, _ in own)}: {own[0][1]}")
+    found = [
+        Notes("Diverged and therefore excluded:", diverged),
+        Notes("Not applicable:", excluded),
+    ]
+    return [own for own in found if own.texts]
 
 
 def divergence_text(diverged: tuple[Divergence, ...]) -> list[str]:
@@ -107,31 +115,20 @@ def number(value: float, column: Column) -> str:
     return f"{100 * value:.1f}" if column.percent else f"{value:.4g}"
 
 
-def pairs_text(measurement: Measurement) -> str:
-    """Format the numbers of pairs that are distinguished, and of those that are unreliable."""
-    text = f"{sum(measurement.values.values()):.4g} of {len(measurement.values)}"
-    unreliable = len(measurement.fresh) - sum(measurement.fresh.values())
-    return text if unreliable == 0 else f"{text}, {unreliable:.4g} unreliable"
-
-
 def spread(mean: float, std: float, column: Column) -> str:
     """Format mean and standard deviation."""
     return f"{number(mean, column)} ± {number(std, column)}"
 
 
-def _empty(column: Column) -> list[Field]:
-    return [Field(EMPTY)] * (3 if column.extremes else 1)
+def _empty(column: Column, text: str = EMPTY) -> list[Field]:
+    return [Field(text), *([Field(EMPTY)] * 2 if column.extremes else [])]
 
 
 def _ours(entry: Entry, column: Column) -> list[Field]:
     measurement = entry.measurement
     if measurement is None:
-        return _empty(column)
-    text = ""
-    if measurement.values and measurement.protocol == "pairs":
-        text = pairs_text(measurement)
-    elif measurement.values:
-        text = spread(measurement.mean, measurement.std, column)
+        return _empty(column, NOT_APPLICABLE if entry.not_applicable else EMPTY)
+    text = spread(measurement.mean, measurement.std, column) if measurement.values else ""
     if measurement.complete and not text:
         text = "diverged"
     if not measurement.complete:

@@ -3,7 +3,8 @@
 import re
 
 from clipgnn.errors import one_line
-from clipgnn.report.layout import DIVERGED, Field, choice_text, divergences, headings, lines
+from clipgnn.report.block import Block, Field
+from clipgnn.report.layout import blocks, choices, notes
 from clipgnn.report.table import Table
 
 _ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
@@ -21,19 +22,15 @@ _CODE = re.compile(r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)")
 
 def render_markdown(table: Table) -> str:
     """Render the table as a Markdown document."""
-    names = headings(table)
-    parts = [
-        f"# {escape(table.title)}",
-        "",
-        escape(table.caption),
-        "",
-        _line([escape(name) for name in names]),
-        _line([":---"] + ["---:"] * (len(names) - 1)),
-        *(_line([_formatted(field) for field in line.fields]) for line in lines(table)),
+    parts = [f"# {escape(table.title)}", "", escape(table.caption)]
+    for block in blocks(table):
+        parts += ["", *_block(block)]
+    for own in notes(table):
+        parts += ["", own.heading, "", *(f"- {escape(text)}" for text in own.texts)]
+    parts += ["", "## Chosen configurations", ""]
+    parts += [
+        f"- {escape(f'{row} on {datasets}: {text}')}" for row, datasets, text in choices(table)
     ]
-    if notes := divergences(table):
-        parts += ["", DIVERGED, "", *(f"- {escape(text)}" for text in notes)]
-    parts += ["", "## Chosen configurations", "", *_choices(table)]
     if table.provenance:
         parts += ["", "## Provenance", ""]
         parts += [f"- {_with_code(one_line(text))}" for text in table.provenance]
@@ -59,13 +56,12 @@ def _with_code(line: str) -> str:
     return "".join([*parts, escape(line[end:])])
 
 
-def _choices(table: Table) -> list[str]:
+def _block(block: Block) -> list[str]:
     return [
-        f"- {escape(f'{row.name} on {column.dataset}: {text}')}"
-        for row in table.rows
-        for entry, column in zip(row.entries, table.columns, strict=True)
-        if entry.measurement is not None
-        for text in choice_text(entry.measurement.choices)
+        *([f"## {escape(block.title)}", ""] if block.title else []),
+        _line([escape(name) for name in block.headings]),
+        _line([":---"] + ["---:"] * (len(block.headings) - 1)),
+        *(_line([_formatted(field) for field in line.fields]) for line in block.lines),
     ]
 
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from clipgnn.errors import counted
 from clipgnn.report.document import document
-from clipgnn.report.layout import DIVERGED, choice_text, divergences, number
+from clipgnn.report.layout import blocks, choices, notes, number
 from clipgnn.report.page_parts import (
     details,
     figure,
@@ -14,6 +14,7 @@ from clipgnn.report.page_parts import (
     paragraphs,
     results_table,
 )
+from clipgnn.report.pair_layout import pair_results
 from clipgnn.report.report import Report
 from clipgnn.report.table import Table
 
@@ -73,7 +74,9 @@ def render_html(report: Report) -> str:
 
     drawn = drawings(report)
     sections = {"results": ("Results", _results(report.table))}
-    for key, (title, explanation) in _SECTIONS.items():
+    # Nothing is drawn of pairs of graphs, which have no learning curves by epoch.
+    drawable = {} if report.table.protocol == "pairs" else _SECTIONS
+    for key, (title, explanation) in drawable.items():
         own = [drawing for drawing in drawn if _KINDS[drawing.kind] == key]
         sections[key] = (title, _figures(report, key, explanation, own))
     sections["configurations"] = ("Chosen configurations", _choices(report.table))
@@ -86,8 +89,19 @@ def render_html(report: Report) -> str:
 
 
 def _results(table: Table) -> str:
-    notes = divergences(table)
-    excluded = paragraphs([DIVERGED], "alert") + items(notes) if notes else ""
+    shown = [
+        results_table(block, f"{table.title}: {block.title}" if block.title else table.title)
+        for block in blocks(table)
+    ]
+    caption = paragraphs([table.caption.removeprefix(table.incompleteness).strip()])
+    below = [paragraphs([own.heading], "alert") + items(own.texts) for own in notes(table)]
+    numbers = _seeds(table) if table.protocol == "pairs" else _folds(table)
+    # The words are explained before many tables, and below a single one.
+    first = [caption, *shown] if len(shown) > 1 else [*shown, caption]
+    return "".join([*first, *below, numbers])
+
+
+def _folds(table: Table) -> str:
     names = ("model", "data set", "mean", "standard deviation", "p", "p (Holm)", "folds")
     rows = [
         (
@@ -104,13 +118,23 @@ def _results(table: Table) -> str:
         if (own := entry.measurement) is not None and own.values
     ]
     folds = grid(names, rows, "Scores of all folds and p-values", words=[6])
-    caption = table.caption.removeprefix(table.incompleteness).strip()
-    return (
-        results_table(table)
-        + paragraphs([caption])
-        + excluded
-        + (details("Scores of all folds, and p-values of the paired test", folds) if rows else "")
-    )
+    return details("Scores of all folds, and p-values of the paired test", folds) if rows else ""
+
+
+def _seeds(table: Table) -> str:
+    """Return the numbers of pairs of each seed."""
+    names = ("model", "data set", "seed", "pairs", "separated", "failed", "unreliable")
+    rows = [
+        (
+            own.model,
+            dataset,
+            *map(str, (seed, of.pairs, of.separated, of.failed, of.unreliable)),
+        )
+        for dataset, results in pair_results(table).items()
+        for own in results
+        for seed, of in own.seeds.items()
+    ]
+    return details("Numbers of each seed", grid(names, rows, "Numbers of each seed"))
 
 
 def _figures(report: Report, key: str, explanation: str, own: Sequence["Drawing"]) -> str:
@@ -122,13 +146,7 @@ def _figures(report: Report, key: str, explanation: str, own: Sequence["Drawing"
 
 
 def _choices(table: Table) -> str:
-    rows = [
-        (row.name, column.dataset, line)
-        for row in table.rows
-        for entry, column in zip(row.entries, table.columns, strict=True)
-        if entry.measurement is not None
-        for line in choice_text(entry.measurement.choices)
-    ]
+    rows = list(choices(table))
     chosen = grid(("model", "data set", "chosen"), rows, "Chosen configurations", words=[2])
     if not rows:
         return paragraphs(["No configuration is chosen yet."])

@@ -6,8 +6,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from clipgnn.errors import one_line
-from clipgnn.report.layout import Field, headings, lines
-from clipgnn.report.table import Table
+from clipgnn.report.block import Block, Field
 
 if TYPE_CHECKING:
     from clipgnn.report.drawings import Drawing
@@ -69,15 +68,21 @@ def grid(
     return _scrolled(f"{_head(names, words)}<tbody>\n{body}</tbody>", label)
 
 
-def results_table(table: Table) -> str:
-    """Return the table of results, with marks and the lines of the paper."""
+def results_table(block: Block, label: str) -> str:
+    """Return a table of results, with marks and the lines of the paper.
+
+    Args:
+        block: the table.
+        label: description of it.
+    """
     body = ""
-    for line in lines(table):
+    for line in block.lines:
         name, *fields = line.fields
         cells = "".join(f"<td>{_marked(field)}</td>" for field in fields)
         kind = "" if line.ours else ' class="other"'
         body += f'<tr{kind}><th scope="row">{text(name.text)}</th>{cells}</tr>\n'
-    return _scrolled(f"{_head(headings(table))}<tbody>\n{body}</tbody>", table.title)
+    title = f"<h3>{text(block.title)}</h3>\n" if block.title else ""
+    return title + _scrolled(f"{_head(block.headings)}<tbody>\n{body}</tbody>", label)
 
 
 def figure(drawing: "Drawing") -> str:

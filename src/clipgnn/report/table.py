@@ -44,6 +44,7 @@ class Entry:
             paper's unpaired test.
         paired: paired comparison with the best measurement; None for the best one, and if they do
             not have the same folds.
+        not_applicable: why there is no measurement; empty if there is one, or no reason is given.
     """
 
     measurement: Measurement | None
@@ -51,6 +52,7 @@ class Entry:
     best: bool = False
     near_best: bool = False
     paired: Comparison | None = None
+    not_applicable: str = ""
 
     @property
     def differs(self) -> bool:
@@ -76,6 +78,7 @@ class Table:
         columns: its columns, one per data set.
         rows: its rows, one per model.
         over: what means and standard deviations are taken over.
+        num_seeds: number of seeds.
         provenance: origin of the numbers, in lines.
         missing: sentences about missing trials; none if all that were asked for are finished.
     """
@@ -85,6 +88,7 @@ class Table:
     columns: tuple[Column, ...]
     rows: tuple[Row, ...]
     over: str
+    num_seeds: int = 1
     provenance: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
 
@@ -103,7 +107,8 @@ class Table:
         if self.protocol == "pairs":
             sentences = [
                 f'Protocol "pairs": {EXPLANATIONS["pairs"]}.',
-                f"Numbers of pairs that are distinguished and reliable, of all pairs; {self.over}.",
+                "Separated: the network distinguishes the two graphs and is reliable. Failed: all "
+                f"other pairs, with the unreliable ones among them. Numbers of {self.over}.",
             ]
             return " ".join([self.incompleteness, *sentences] if self.incompleteness else sentences)
         shown = f"mean ± standard deviation over {self.over}"
@@ -136,7 +141,8 @@ class Table:
         """What is missing, beginning with INCOMPLETE; empty if nothing is."""
         if self.complete and not self.missing:
             return ""
-        return f"INCOMPLETE: {' '.join(self.missing) or 'some folds are missing.'}"
+        parts = "seeds" if self.protocol == "pairs" else "folds"
+        return f"INCOMPLETE: {' '.join(self.missing) or f'some {parts} are missing.'}"
 
 
 def make_table(
@@ -171,6 +177,7 @@ def make_table(
             Entry(
                 found[row.name, dataset].measurement if (row.name, dataset) in found else None,
                 published(experiment.published, row.name, dataset),
+                not_applicable="" if dataset in row.datasets else row.not_applicable,
             )
             for row in experiment.rows
         ]
@@ -188,6 +195,7 @@ def make_table(
         tuple(columns),
         tuple(rows),
         _averaged_over(experiment),
+        len(experiment.seeds),
         tuple(provenance),
         tuple(missing),
     )
@@ -196,8 +204,11 @@ def make_table(
 def _averaged_over(experiment: Experiment) -> str:
     """Describe what means and standard deviations of the experiment are taken over."""
     if experiment.split == "pairs":
+        if len(experiment.seeds) == 1:
+            return "one seed"
         return (
-            "one seed" if len(experiment.seeds) == 1 else f"mean of {len(experiment.seeds)} seeds"
+            f"{len(experiment.seeds)} seeds: their mean, and the smallest and the largest of them "
+            "if they differ"
         )
     folds = f"{experiment.first_folds} folds"
     if experiment.first_folds < experiment.folds:

@@ -6,7 +6,8 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from clipgnn.errors import one_line
-from clipgnn.report.layout import DIVERGED, Field, divergences, headings, lines
+from clipgnn.report.block import Block, Field
+from clipgnn.report.layout import blocks, notes
 from clipgnn.report.table import Table
 
 TEXT_WIDTH = 160
@@ -15,19 +16,24 @@ TEXT_WIDTH = 160
 
 def terminal_table(table: Table) -> Group:
     """Return the table as an object that rich prints; names are never parsed as markup."""
-    title = Text(one_line(table.title), style="bold")
-    shown = RichTable(box=box.SIMPLE, title=title, expand=False)
-    for number, heading in enumerate(headings(table)):
-        shown.add_column(Text(one_line(heading)), justify="right" if number else "left")
-    for line in lines(table):
-        style = "" if line.ours else "dim"
-        shown.add_row(*(_text(field) for field in line.fields), style=style)
-    notes = [Text(one_line(f"{DIVERGED} {text}")) for text in divergences(table)]
-    notes += [
+    shown = [_shown(block, table.title) for block in blocks(table)]
+    below = [Text(one_line(f"{own.heading} {text}")) for own in notes(table) for text in own.texts]
+    below += [
         Text(table.caption),
         *(Text(one_line(text), style="dim") for text in table.provenance),
     ]
-    return Group(shown, *notes)
+    return Group(*shown, *below)
+
+
+def _shown(block: Block, title: str) -> RichTable:
+    name = f"{title}: {block.title}" if block.title else title
+    shown = RichTable(box=box.SIMPLE, title=Text(one_line(name), style="bold"), expand=False)
+    for number, heading in enumerate(block.headings):
+        shown.add_column(Text(one_line(heading)), justify="right" if number else "left")
+    for line in block.lines:
+        style = "" if line.ours else "dim"
+        shown.add_row(*(_text(field) for field in line.fields), style=style)
+    return shown
 
 
 def render_text(table: Table) -> str:

@@ -137,13 +137,16 @@ class _Comparison:
         partition = self.network.scheme.partition(copies.to_batch())
         self.network.check_num_colors(self.network.scheme.num_colors(copies, partition))
         self.sampler = self.network.scheme.sampler(copies, partition)
-        self.assembler = Assembler(copies, partition.local_groups, self.network.prepare(copies))
+        self.copies, self.groups = copies, partition.local_groups
+        self.prepared = self.network.prepare(copies)
+        self.assembler = Assembler(copies, self.groups, self.prepared)
         self.chosen = torch.arange(len(copies), device=device).view(members, -1)
         self.seeds = torch.tensor([as_signed(seed) for seed in seeds], device=device)
         self.counter = torch.zeros((), dtype=torch.int64, device=device)
 
     def run(self, epochs: int, learning_rate: float) -> list[PairComparison]:
         losses = self._train(epochs, learning_rate)
+        self._use_double_precision()
         self.network.eval()
         with torch.no_grad():
             parts = self.chosen.split(self.batch_size, 1)
@@ -156,6 +159,16 @@ class _Comparison:
             PairComparison(loss, first, second)
             for loss, first, second in zip(losses, between, within, strict=True)
         ]
+
+    def _use_double_precision(self) -> None:
+        """Compute embeddings in double precision from now on.
+
+        Embeddings of graphs that a network cannot distinguish differ by rounding. In single
+        precision, that of sums of several thousand is larger than what the ridge ignores.
+        """
+        self.network.double()
+        prepared = (own.double() if own.is_floating_point() else own for own in self.prepared)
+        self.assembler = Assembler(self.copies, self.groups, tuple(prepared))
 
     def _train(self, epochs: int, learning_rate: float) -> NDArray[np.float64]:
         """Train all members; return the loss `[members, epochs]`."""

@@ -47,6 +47,18 @@ def read_graph_file(
     return found if labels is None else found.with_labels(labels)
 
 
+def file_in(path: Path, root: str | Path | None) -> Path:
+    """Return a path, or the same path in another folder, if it only exists there.
+
+    Args:
+        path: path of a file, relative to the current folder if it is not absolute.
+        root: the other folder, or None.
+    """
+    if root is None or path.exists() or not (other := Path(root).expanduser() / path).exists():
+        return path
+    return other
+
+
 def recognized_format(path: Path) -> str:
     """Recognize the format of a file by its ending, and that of a folder by its files.
 

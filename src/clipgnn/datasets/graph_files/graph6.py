@@ -7,12 +7,16 @@ from typing import Any
 import networkx as nx
 
 from clipgnn.datasets.graph_files.entries import Entry, parsed
+from clipgnn.errors import InvalidGraphError
 
 ENDINGS = (".g6", ".s6", ".graph6", ".sparse6")
 """Endings of such files."""
 
 READS_FOLDERS = False
 """Whether a folder of files is a set of graphs."""
+
+MOST_NODES = 100_000
+"""Largest number of nodes of a graph. A few characters of sparse6 describe billions of nodes."""
 
 _HEADERS = (b">>graph6<<", b">>sparse6<<")
 
@@ -27,6 +31,24 @@ def entries(path: Path) -> Iterator[Entry]:
                 yield parsed(f"line {number}", text, _read, requirement="graph6 or sparse6")
 
 
+def num_nodes(text: bytes) -> int:
+    """Read the number of nodes of graph6 or sparse6, without a header, before nodes are created.
+
+    It is one character, or three or six after one or two `~`.
+    """
+    values = [byte - 63 for byte in text.removeprefix(b":")[:8]]
+    begin, end = (0, 1) if values[:1] != [63] else (1, 4) if values[1:2] != [63] else (2, 8)
+    number = 0
+    for value in values[begin:end]:
+        number = number * 64 + value
+    return number
+
+
 def _read(text: bytes) -> tuple[Any, dict[str, str]]:
+    if (size := num_nodes(text)) > MOST_NODES:
+        raise InvalidGraphError(
+            f"A graph in graph6 or sparse6 must have at most {MOST_NODES:,} nodes. Got {size:,}. "
+            "Use another format, such as JSON lines."
+        )
     read: Any = nx.from_sparse6_bytes if text.startswith(b":") else nx.from_graph6_bytes
     return read(text), {}

@@ -1,0 +1,117 @@
+"""Layout of the numbers of pairs of graphs: a table for each set of pairs, and one of all BREC."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from operator import add
+
+from clipgnn.experiments.protocol import PairCounts
+from clipgnn.parameters.datasets import BREC_FAMILIES
+from clipgnn.report.block import EMPTY, NOT_APPLICABLE, Block, Field, Line
+from clipgnn.report.table import Entry, Table
+
+HEADINGS = ("model", "pairs", "separated", "failed", "unreliable", "seeds")
+"""Headings of a table of pairs."""
+
+BREC = "brec"
+"""Name of all families of BREC together."""
+
+
+@dataclass(frozen=True)
+class PairResult:
+    """What a model separates of a set of pairs.
+
+    Attributes:
+        model: name of the row.
+        dataset: name of the set, or `BREC` for the sum over its families.
+        entries: the cells that it consists of.
+        seeds: numbers of pairs by seed, of finished seeds.
+        expected: number of seeds; 0 if the model is not measured on the set.
+    """
+
+    model: str
+    dataset: str
+    entries: tuple[Entry, ...]
+    seeds: Mapping[int, PairCounts]
+    expected: int
+
+    @property
+    def not_applicable(self) -> str:
+        """Why the model cannot be measured on the set; empty if it can."""
+        return " ".join(dict.fromkeys(own.not_applicable for own in self.entries)).strip()
+
+    @property
+    def complete(self) -> bool:
+        """Whether all seeds are finished."""
+        return 0 < self.expected == len(self.seeds)
+
+    def numbers(self, name: str) -> list[int]:
+        """Return a number of pairs of each seed: "pairs", "separated", "failed", "unreliable"."""
+        return [int(getattr(own, name)) for own in self.seeds.values()]
+
+
+def pair_results(table: Table) -> dict[str, list[PairResult]]:
+    """Return the results of all rows by set of pairs, and of all families of BREC together."""
+    found = {
+        column.dataset: [
+            _result(row.name, column.dataset, (row.entries[place],), table.num_seeds)
+            for row in table.rows
+        ]
+        for place, column in enumerate(table.columns)
+    }
+    families = [place for place, own in enumerate(table.columns) if own.dataset in BREC_FAMILIES]
+    if len(families) > 1:
+        found[BREC] = [
+            _result(
+                row.name, BREC, tuple(row.entries[place] for place in families), table.num_seeds
+            )
+            for row in table.rows
+        ]
+    return found
+
+
+def pair_blocks(table: Table) -> Iterator[Block]:
+    """Yield a table for each set of pairs, and one of all families of BREC."""
+    for dataset, results in pair_results(table).items():
+        yield Block(_title(dataset, table), HEADINGS, tuple(map(_line, results)))
+
+
+def _title(dataset: str, table: Table) -> str:
+    if dataset != BREC:
+        return dataset
+    present = sum(column.dataset in BREC_FAMILIES for column in table.columns)
+    if present == len(BREC_FAMILIES):
+        return "BREC, all families"
+    return f"BREC, {present} of {len(BREC_FAMILIES)} families"
+
+
+def _result(model: str, dataset: str, entries: tuple[Entry, ...], num_seeds: int) -> PairResult:
+    """Add the numbers of entries, for the seeds that are finished in all of them."""
+    own = [{} if entry.measurement is None else entry.measurement.pairs for entry in entries]
+    measured = all(entry.measurement is not None for entry in entries)
+    seeds = {
+        seed: reduce(add, (counts[seed] for counts in own))
+        for seed in own[0]
+        if all(seed in counts for counts in own)
+    }
+    return PairResult(model, dataset, entries, seeds, num_seeds if measured else 0)
+
+
+def _line(own: PairResult) -> Line:
+    texts = [range_text(own.numbers(name)) for name in HEADINGS[1:-1]]
+    seeds = str(len(own.seeds))
+    if not own.complete:
+        seeds = f"incomplete: {seeds} of {own.expected}" if own.expected else EMPTY
+    if own.not_applicable:
+        texts[1] = NOT_APPLICABLE
+    return Line(tuple(map(Field, (own.model, *texts, seeds))))
+
+
+def range_text(numbers: Sequence[int]) -> str:
+    """Format a number of each seed: their mean, and the smallest and largest if they differ."""
+    if not numbers:
+        return EMPTY
+    low, high = min(numbers), max(numbers)
+    if low == high:
+        return str(low)
+    return f"{sum(numbers) / len(numbers):.1f} ({low} to {high})"

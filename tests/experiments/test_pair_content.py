@@ -1,0 +1,52 @@
+"""Experiment files of pairs of graphs."""
+
+import pytest
+
+from clipgnn.errors import InvalidExperimentError
+from clipgnn.experiments.content import parse_experiment
+
+CONTENT = {
+    "protocol": "pairs",
+    "datasets": ["csl-pairs", "atlas-pairs"],
+    "grid": {"epochs": 2, "batch_size": 16},
+    "models": [{"model": "clip"}, {"model": "gin", "learning_rate": 0.01}],
+}
+
+
+def test_a_pair_set_has_one_trial_for_each_seed():
+    experiment = parse_experiment({**CONTENT, "seeds": [0, 1]}, "own", "own.toml")
+    assert (experiment.split, experiment.folds) == ("pairs", 1)
+    assert len(experiment.trials()) == 8
+    assert experiment.trials()[0].recipe.keys() == {"epochs", "batch_size", "learning_rate"}
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"protocol": "gin"}, 'protocol: must be "pairs" for csl-pairs, a set of pairs'),
+        ({"protocol": "gin", "split": "pairs"}, 'protocol: must be "pairs" for the split'),
+        ({"datasets": ["csl-pairs", "csl"]}, "datasets: must be pairs of graphs .* Got csl"),
+        ({"folds": 5}, "folds: must be absent"),
+        ({"keep_models": True}, "keep_models: must be absent"),
+        ({"models": [{"model": "wl"}]}, "models: must be networks for pairs. Got wl"),
+        ({"grid": {"patience": 5}}, "patience: must be absent for pairs, unlike epochs"),
+        ({"only": {"csl-pairs": {"batch_size": [16, 5]}}}, "batch_size: must be even .* Got 5"),
+        ({"models": [{"model": "gin", "batch_size": 3}]}, "batch_size: must be even"),
+        (
+            {"models": [{"model": "gin", "only": {"csl-pairs": {"patience": 3}}}]},
+            "patience: must be absent for pairs",
+        ),
+    ],
+)
+def test_what_pairs_cannot_have(changes, message):
+    with pytest.raises(InvalidExperimentError, match=f"own.toml: {message}"):
+        parse_experiment({**CONTENT, **changes}, "own", "own.toml")
+
+
+def test_why_a_row_is_not_applicable_is_kept():
+    row = {"model": "gin", "datasets": ["csl-pairs"], "not_applicable": "Too large."}
+    experiment = parse_experiment({**CONTENT, "models": [row]}, "own", "own.toml")
+    assert experiment.content()["models"][0]["not_applicable"] == "Too large."
+    del row["datasets"]
+    with pytest.raises(InvalidExperimentError, match="not_applicable: must be absent without"):
+        parse_experiment({**CONTENT, "models": [row]}, "own", "own.toml")
