@@ -114,9 +114,7 @@ def store_chunks(
     target_names = None if plan is None else _target_names(plan, classes)
     stored = StoredGraphs(target.path, source, schema, tuple(records), target_names)
     finish(target, stored, source, firsts[-1], rejected, None if plan is None else plan.task)
-    return Converted(
-        stored, source, firsts[-1], rejected, None if plan is None else plan.task
-    )
+    return Converted(stored, source, firsts[-1], rejected, None if plan is None else plan.task)
 
 
 def finish(

@@ -80,15 +80,16 @@ class Chunk:
                 described = {name: json.loads(own) for name, own in file.metadata().items()}
                 arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
             places, problems = described[_ENTRIES]
-            columns = {
-                part: _coded(part, described[_ATTRIBUTES][part], arrays) for part in PARTS
-            }
+            columns = {part: _coded(part, described[_ATTRIBUTES][part], arrays) for part in PARTS}
             return cls(
                 places=places,
                 problems=dict(problems),
                 texts=_coded(_TEXTS, described[_TEXTS], arrays),
                 columns=GraphColumns(
-                    **{name: arrays[name].astype(np.int64) for name in _STRUCTURE}, **columns
+                    **{name: arrays[name].astype(np.int64) for name in _STRUCTURE},
+                    nodes=columns["nodes"],
+                    edges=columns["edges"],
+                    graphs=columns["graphs"],
                 ),
             )
         except (SafetensorError, OSError, KeyError, ValueError, AttributeError) as error:
@@ -107,18 +108,19 @@ def taken(columns: GraphColumns, kept: NDArray[np.bool_]) -> GraphColumns:
         "edges": kept.repeat(columns.num_edges),
         "graphs": kept,
     }
-    return replace(
+    fewer = replace(
         columns,
         num_nodes=columns.num_nodes[kept],
         num_edges=columns.num_edges[kept],
         edge_index=columns.edge_index[:, rows["edges"]],
-        **{
+    )
+    return fewer.with_attributes(
+        {
             part: {
-                name: CodedColumn.of(own).take(rows[part])
-                for name, own in columns.of(part).items()
+                name: CodedColumn.of(own).take(rows[part]) for name, own in columns.of(part).items()
             }
             for part in PARTS
-        },
+        }
     )
 
 

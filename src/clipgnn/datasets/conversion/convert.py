@@ -1,5 +1,4 @@
-"""Conversion of files of graphs to folders of shards, in bounded memory, and continued if it was
-interrupted."""
+"""Conversion of files of graphs to folders of shards, in bounded memory."""
 
 from collections.abc import Callable, Iterator
 from importlib.metadata import PackageNotFoundError, version
@@ -8,6 +7,7 @@ from typing import Any
 
 from clipgnn import __version__
 from clipgnn.datasets.conversion.all_chunks import store_chunks
+from clipgnn.datasets.conversion.chunk_targets import NOT_A_TARGET
 from clipgnn.datasets.conversion.folder import ConversionFolder
 from clipgnn.datasets.conversion.inputs import CHUNK_GRAPHS, StreamedFile, hash_of, open_input
 from clipgnn.datasets.conversion.options import Converted, ConvertOptions
@@ -15,7 +15,6 @@ from clipgnn.datasets.conversion.parsing import ParseTask, chunk_of_entries, par
 from clipgnn.datasets.conversion.pool import Run, workers
 from clipgnn.datasets.conversion.whole import store_packed
 from clipgnn.datasets.graph_files.entries import GraphFile
-from clipgnn.datasets.conversion.chunk_targets import NOT_A_TARGET
 from clipgnn.datasets.targets import task_of_columns, usual_name
 from clipgnn.errors import DatasetFileError, suggestion
 from clipgnn.graphs.storage.stored import open_graphs
@@ -71,7 +70,9 @@ def convert(
                 name = source.path.name
             else:
                 count, name = _keep(source, target, names, options), source.name
-            converted = store_chunks(target, name, source.format, count, options, names, run, report)
+            converted = store_chunks(
+                target, name, source.format, count, options, names, run, report
+            )
     target.finish()
     return converted
 
@@ -156,7 +157,8 @@ def _identity(
     if path.exists():
         content, lines = hash_of(path)
     else:
-        assert isinstance(source, GraphFile) and source.packed is not None
+        assert isinstance(source, GraphFile)
+        assert source.packed is not None
         content = source.packed.fingerprint
     labels = None if options.labels is None else hash_of(options.labels)[0]
     identity = {"input": content, "format of the input": source.format, "labels": labels}

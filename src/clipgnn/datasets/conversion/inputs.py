@@ -73,9 +73,7 @@ def open_input(
                 return (columns, raw) if labels is None else _labeled(path, columns, raw, labels)
 
             return StreamedFile(path, name, begin()[0], lambda: begin()[1])
-    return open_source(
-        data, format=format, labels=labels, smiles_column=smiles_column, root=root
-    )
+    return open_source(data, format=format, labels=labels, smiles_column=smiles_column, root=root)
 
 
 def hash_of(path: Path) -> tuple[str, int]:
@@ -123,6 +121,6 @@ def _joined(
 
 def _unequal(path: Path, graphs: int, labels: Path, found: str) -> DatasetFileError:
     return DatasetFileError(
-        f"{labels.name} must have a row for each of the {graphs} graphs of {path.name}. Got {found} "
-        "rows."
+        f"{labels.name} must have a row for each of the {graphs} graphs of {path.name}. Got "
+        f"{found} rows."
     )

@@ -124,11 +124,9 @@ def _encodable(
     return columns
 
 
-def _chosen(
-    columns: GraphColumns, attributes: Mapping[Part, Sequence[str] | None]
-) -> GraphColumns:
+def _chosen(columns: GraphColumns, attributes: Mapping[Part, Sequence[str] | None]) -> GraphColumns:
     """The columns with chosen attributes only; not all graphs need to have them."""
-    coded = {}
+    coded: dict[Part, dict[str, CodedColumn]] = {}
     for part in PARTS:
         names = attributes[part]
         coded[part] = {
@@ -136,13 +134,15 @@ def _chosen(
             for name, own in columns.of(part).items()
             if names is None or name in names
         }
-    return replace(columns, **coded)
+    return columns.with_attributes(coded)
 
 
 def _texts(
     values: Sequence[Mapping[str, str]], names: Sequence[str] | None
 ) -> dict[str, CodedColumn]:
-    found = names if names is not None else list(dict.fromkeys(name for own in values for name in own))
+    found = (
+        names if names is not None else list(dict.fromkeys(name for own in values for name in own))
+    )
     return {
         name: CodedColumn.of([known_text(own.get(name, "")) for own in values])
         for name in found

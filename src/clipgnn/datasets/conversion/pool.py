@@ -46,8 +46,8 @@ def workers(number: int) -> Iterator[Run]:
         yield lambda compute, tasks: _in_order(pool, compute, tasks, _WAITING * number)
     except BrokenProcessPool as error:
         raise WorkerError(
-            "Workers must run to the end. One was killed, perhaps because memory was full. Finished "
-            "parts are kept: run the same command again to continue, with fewer workers."
+            "Workers must run to the end. One was killed, perhaps because memory was full. "
+            "Finished parts are kept: run the same command again to continue, with fewer workers."
         ) from error
     finally:
         pool.shutdown(cancel_futures=True)

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -135,7 +135,7 @@ def _with_all_attributes(columns: GraphColumns, encoding: AttributeEncoding) -> 
         }
         for part in PARTS
     }
-    return replace(columns, **{part: {**columns.of(part), **added[part]} for part in PARTS})
+    return columns.with_attributes({own: {**columns.of(own), **added[own]} for own in PARTS})
 
 
 def _failures(columns: GraphColumns, encoding: AttributeEncoding) -> dict[int, str]:

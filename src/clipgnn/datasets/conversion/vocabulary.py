@@ -139,7 +139,8 @@ def encoding_of(
     }
     most = max((len(own) for part in coded.values() for own in part.values()), default=1)
     sizes = np.array([max(1, most)])
-    columns = GraphColumns(sizes, sizes, np.zeros((2, 0), np.int64), **coded)
+    empty = GraphColumns(sizes, sizes, np.zeros((2, 0), np.int64), {}, {}, {})
+    columns = empty.with_attributes(coded)
     try:
         return AttributeEncoding.of(
             columns,

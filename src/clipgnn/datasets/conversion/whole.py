@@ -17,9 +17,7 @@ from clipgnn.graphs.storage.stored import TargetNames, write_shards
 from clipgnn.parameters.targets import Task
 
 
-def store_packed(
-    source: GraphFile, target: ConversionFolder, options: ConvertOptions
-) -> Converted:
+def store_packed(source: GraphFile, target: ConversionFolder, options: ConvertOptions) -> Converted:
     """Write a data set to a folder.
 
     Raises:
@@ -38,9 +36,8 @@ def store_packed(
     graphs = source.packed
     assert graphs is not None
     targets = None
-    if options.targets is None or options.targets:
-        if options.targets or source.columns:
-            targets = read_targets(source, options.targets, options.task)
+    if options.targets or (options.targets is None and source.columns):
+        targets = read_targets(source, options.targets, options.task)
     problems = {} if targets is None else targets.problems
     rejected = [
         Rejected(row, source.entries[row].place, own) for row, own in sorted(problems.items())
