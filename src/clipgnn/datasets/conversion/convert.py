@@ -9,7 +9,13 @@ from clipgnn import __version__
 from clipgnn.datasets.conversion.all_chunks import store_chunks
 from clipgnn.datasets.conversion.chunk_targets import NOT_A_TARGET
 from clipgnn.datasets.conversion.folder import ConversionFolder
-from clipgnn.datasets.conversion.inputs import CHUNK_GRAPHS, StreamedFile, hash_of, open_input
+from clipgnn.datasets.conversion.inputs import (
+    CHUNK_CHARACTERS,
+    CHUNK_GRAPHS,
+    StreamedFile,
+    hash_of,
+    open_input,
+)
 from clipgnn.datasets.conversion.options import Converted, ConvertOptions
 from clipgnn.datasets.conversion.parsing import ParseTask, chunk_of_entries, parse_chunk
 from clipgnn.datasets.conversion.pool import Run, workers
@@ -64,7 +70,7 @@ def convert(
     else:
         names = _targets(source, options)
         target.begin()
-        with workers(options.workers) as run:
+        with workers(min(options.workers, _most_workers(source, lines))) as run:
             if isinstance(source, StreamedFile):
                 count = _parse(source, target, names, options, run, report, lines)
                 name = source.path.name
@@ -75,6 +81,13 @@ def convert(
             )
     target.finish()
     return converted
+
+
+def _most_workers(source: StreamedFile | GraphFile, lines: int) -> int:
+    """Number of workers that a source has work for; they take seconds to start."""
+    if not isinstance(source, StreamedFile):
+        return max(1, len(source.entries) // CHUNK_GRAPHS)
+    return max(1, lines // CHUNK_GRAPHS, source.path.stat().st_size // CHUNK_CHARACTERS)
 
 
 def _parse(
