@@ -10,7 +10,7 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from multiprocessing import get_context, parent_process
 from multiprocessing.connection import wait
-from typing import Protocol, TypeVar
+from typing import Protocol, TypeVar, runtime_checkable
 
 from clipgnn.errors import WorkerError
 
@@ -21,6 +21,7 @@ _WAITING = 2
 """Number of tasks in memory for each worker."""
 
 
+@runtime_checkable
 class Run(Protocol):
     """A function that computes the results of tasks."""
 
