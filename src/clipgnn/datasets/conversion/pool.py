@@ -1,5 +1,6 @@
 """Worker processes that compute the results of tasks, in the order of the tasks."""
 
+import gc
 import os
 import signal
 import threading
@@ -72,6 +73,8 @@ def _begin() -> None:
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the other process ends its workers
     torch.set_num_threads(1)
+    gc.freeze()  # objects of modules are not looked at again
+    gc.set_threshold(200_000)
     threading.Thread(target=_end_with_parent, daemon=True).start()
 
 

@@ -1,7 +1,8 @@
 """Columns of the atoms and bonds of molecules.
 
-Each method of an atom or a bond is called by `map`, and attributes of atoms that are equal in all
-of them are computed once: calls of RDKit would otherwise take longer than parsing.
+Calls of RDKit for each atom and each bond would take longer than parsing. Atoms and bonds are
+therefore compared in RDKit's binary form, if it is known, and are otherwise asked for what they
+are by calls of `map`.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -11,6 +12,13 @@ import numpy as np
 
 from clipgnn.graphs.coded import CodedColumn
 from clipgnn.graphs.columns import GraphColumns
+from clipgnn.graphs.formats.binary_molecules import (
+    Records,
+    is_common_atom,
+    is_common_bond,
+    is_known,
+    records,
+)
 from clipgnn.graphs.formats.configurations import label
 
 CONFIGURATION = "configuration"
@@ -49,6 +57,9 @@ class MoleculeColumns:
         self._atoms, self._bonds = _Numbers(), _Numbers()
         self._atom_codes: list[int] = []
         self._bond_codes: list[int] = []
+        self._atom_records: dict[bytes, int] = {}
+        self._bond_records: dict[tuple[bytes, bool], int] = {}
+        self._reads_records = is_known()
 
     def add(self, molecule: Any, *, labeled: bool) -> None:
         """Add a molecule.
@@ -57,10 +68,13 @@ class MoleculeColumns:
             molecule: a molecule of RDKit.
             labeled: whether atoms or bonds can have labels of their configuration.
         """
+        if self._reads_records and not labeled and self._add_records(molecule):
+            return
         atoms = list(map(molecule.GetAtomWithIdx, range(molecule.GetNumAtoms())))
         elements: list[Any] = list(map(self._number, atoms))
         if 0 in elements:  # symbols of atoms that are no elements can have any text
-            elements = list(map(self._symbol, atoms))
+            pairs = zip(elements, atoms, strict=True)
+            elements = [number or self._symbol(atom) for number, atom in pairs]
         keys = [elements, *(map(call, atoms) for call in self._of_atoms)]
         self._atom_codes += _codes(self._atoms, keys, atoms, labeled)
         bonds = list(map(molecule.GetBondWithIdx, range(molecule.GetNumBonds())))
@@ -71,6 +85,46 @@ class MoleculeColumns:
         self._ends_of_bonds += map(end, bonds)
         self._num_atoms.append(len(atoms))
         self._num_bonds.append(len(bonds))
+
+    def _add_records(self, molecule: Any) -> bool:
+        """Add a molecule without labels by its records; return whether it has common ones."""
+        found = records(molecule)
+        if found is None:
+            return False
+        atoms, bonds = self._atom_records, self._bond_records
+        try:
+            atom_codes = [atoms[own] for own in found.atoms]
+            bond_codes = [bonds[own] for own in found.bonds]
+        except KeyError:
+            if not self._learn(molecule, found):
+                return False
+            atom_codes = [atoms[own] for own in found.atoms]
+            bond_codes = [bonds[own] for own in found.bonds]
+        self._atom_codes += atom_codes
+        self._bond_codes += bond_codes
+        self._begins += found.begins
+        self._ends_of_bonds += found.ends
+        self._num_atoms.append(len(atom_codes))
+        self._num_bonds.append(len(bond_codes))
+        return True
+
+    def _learn(self, molecule: Any, found: Records) -> bool:
+        """Ask RDKit what new records mean; return whether all are common ones."""
+        common = all(map(is_common_atom, found.atoms))
+        if not common or not all(is_common_bond(own) for own, _ in found.bonds):
+            return False
+        for place, own in enumerate(found.atoms):
+            if own not in self._atom_records:
+                atom = molecule.GetAtomWithIdx(place)
+                number = self._number(atom) or self._symbol(atom)
+                key = (number, *(call(atom) for call in self._of_atoms), None)
+                self._atom_records[own] = self._atoms[key]
+        for place, pair in enumerate(found.bonds):
+            if pair not in self._bond_records:
+                bond = molecule.GetBondWithIdx(place)
+                key = (*(call(bond) for call in self._of_bonds), None)
+                self._bond_records[pair] = self._bonds[key]
+        return True
 
     def columns(self) -> GraphColumns:
         """Return the columns of all molecules; bonds are edges in both directions."""

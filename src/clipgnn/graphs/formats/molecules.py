@@ -17,8 +17,11 @@ MAX_NAMED = 10
 DONORS = frozenset(["H", "C", "N", "O", "F", "Si", "P", "S", "Cl", "As", "Se", "Br", "Te", "I"])
 """Elements at which a dative bond begins. Graphs do not keep its direction."""
 
-_RARE = re.compile(r"[@/\\|\s]|\[\d*H")
-"""What SMILES without configurations, hydrogen atoms and extensions do not have."""
+_MARKS = ("@", "/", "\\", "|")
+"""Characters of configurations and of extensions of SMILES."""
+
+_HYDROGEN = re.compile(r"\[\d*H")
+"""Where atoms begin that can be hydrogen."""
 
 
 def read(molecules: Iterable[Any]) -> GraphColumns:
@@ -57,7 +60,7 @@ def read_valid(molecules: Sequence[Any]) -> tuple[GraphColumns, dict[int, Invali
     with rdBase.BlockLogs():  # what is wrong is in our error
         for number, own in enumerate(molecules):
             molecule = None
-            if isinstance(own, str) and not _RARE.search(own):
+            if isinstance(own, str) and _is_plain(own):
                 molecule = chem.MolFromSmiles(own)
             if molecule is not None and molecule.GetNumAtoms():
                 builder.add(molecule, labeled=False)
@@ -67,6 +70,12 @@ def read_valid(molecules: Sequence[Any]) -> tuple[GraphColumns, dict[int, Invali
             except InvalidGraphError as error:
                 errors[number] = error
     return builder.columns(), errors
+
+
+def _is_plain(smiles: str) -> bool:
+    """Whether a molecule has neither configurations nor hydrogen atoms nor a name."""
+    marked = any(own in smiles for own in _MARKS) or len(smiles.split()) != 1
+    return not marked and not ("[" in smiles and _HYDROGEN.search(smiles))
 
 
 def _invalid(errors: Mapping[int, InvalidGraphError], count: int) -> InvalidGraphError:
