@@ -83,7 +83,13 @@ def read_at_once(
         problems = dict(targets.problems)
     names = {"nodes": "node_attributes", "edges": "edge_attributes", "graphs": "graph_attributes"}
     chosen: Any = {names[part]: own for part, own in options.chosen.items()} | {"kinds": None}
-    found = select(source, lambda own: read_training(own, chosen), problems, strict=False)
+
+    def read(given: Any) -> PackedGraphs:
+        encoded = read_training(given, chosen)
+        assert isinstance(encoded, PackedGraphs)
+        return encoded
+
+    found = select(source, read, problems, strict=False)
     graphs, classes = found.graphs, None
     if targets is not None:
         y = targets.of(found.numbers)

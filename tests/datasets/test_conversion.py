@@ -26,6 +26,7 @@ from clipgnn.datasets.conversion import inputs, shards
 from clipgnn.datasets.conversion.convert import convert
 from clipgnn.datasets.conversion.folder import RECORD, UNFINISHED
 from clipgnn.datasets.conversion.options import Converted, ConvertOptions
+from clipgnn.datasets.conversion.parsing import parse_chunk
 from clipgnn.datasets.conversion.pool import workers
 from clipgnn.errors import ClipGNNError, DatasetFileError, InvalidGraphError, WorkerError
 from clipgnn.graphs.storage.stored import is_stored
@@ -228,22 +229,20 @@ def test_an_interrupted_conversion_is_continued(
 ) -> None:
     path = molecules(tmp_path / "molecules.csv")
     whole = convert(str(path), tmp_path / "whole").stored
-    parse, parsed = conversion.parse_chunk, []
+    parsed: list[str] = []
 
     def interrupted(task: Any) -> int:
         if len(parsed) == finished:
             raise KeyboardInterrupt
         parsed.append(task.path.name)
-        return parse(task)
+        return parse_chunk(task)
 
     monkeypatch.setattr(conversion, "parse_chunk", interrupted)
     if finished < 6:
         with pytest.raises(KeyboardInterrupt):
             convert(str(path), tmp_path / "set")
     assert not is_stored(tmp_path / "set")
-    monkeypatch.setattr(
-        conversion, "parse_chunk", lambda own: parsed.append(own.path.name) or parse(own)
-    )
+    finished = 100
     assert convert(str(path), tmp_path / "set").stored.fingerprint == whole.fingerprint
     assert len(parsed) == len(set(parsed)) == 6
 

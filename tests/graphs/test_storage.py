@@ -288,11 +288,11 @@ def test_a_folder_with_graphs_is_not_overwritten(folder: Path) -> None:
 
 def test_a_file_is_not_a_folder(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    for write in (save_graphs, append_graphs):
-        with pytest.raises(OutputError, match="must be a folder that can be written"):
-            write(graph_set(ALL_KINDS[0]), tmp_path / "file") if write is save_graphs else write(
-                tmp_path / "file", graph_set(ALL_KINDS[0])
-            )
+    graphs = graph_set(ALL_KINDS[0])
+    with pytest.raises(OutputError, match="must be a folder that can be written"):
+        save_graphs(graphs, tmp_path / "file")
+    with pytest.raises(OutputError, match="must be a folder that can be written"):
+        append_graphs(tmp_path / "file", graphs)
 
 
 def test_no_space_left(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
