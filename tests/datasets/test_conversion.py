@@ -264,7 +264,9 @@ def test_an_interruption_while_shards_are_written(
         convert(str(path), tmp_path / "set")
     monkeypatch.undo()
     assert not is_stored(tmp_path / "set")
+    (tmp_path / "set" / f".shard-000000.safetensors.{'0a' * 8}").write_bytes(b"half")
     converted = convert(str(path), tmp_path / "set")
+    assert not any(own.name.startswith(".") for own in (tmp_path / "set").iterdir())
     assert converted.stored.fingerprint == whole.fingerprint
     assert len(converted.rejected) > 0
     again = convert(str(path), tmp_path / "set")
@@ -336,6 +338,12 @@ def test_a_killed_worker() -> None:
 def test_results_are_in_the_order_of_tasks() -> None:
     with workers(2) as run:
         assert list(run(abs, range(-20, 0))) == list(range(20, 0, -1))
+
+
+def test_a_pipe_is_not_read(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.csv")
+    with pytest.raises(DatasetFileError, match="must be a file or a folder"):
+        convert(str(tmp_path / "pipe.csv"), tmp_path / "set")
 
 
 def test_strict(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """The folder that a conversion writes: what it is a conversion of, and how far it is."""
 
 import json
+import re
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
@@ -20,6 +21,8 @@ UNFINISHED = "unfinished"
 """Folder of a conversion that is not finished."""
 
 _FORMAT = "clipgnn-conversion/1"
+_TEMPORARY = re.compile(r"\.(shard-\d+|graphs|conversion|rejected)\.\w+\.[0-9a-f]{16}")
+"""Names of files that `write_file` had not finished."""
 
 
 class ConversionFolder:
@@ -54,7 +57,7 @@ class ConversionFolder:
                 )
             found = _read(self.path / RECORD)
             self._check(found, "has the graphs of")
-            self._remove_parts()
+            self.finish()
             return found
         return None
 
@@ -100,11 +103,10 @@ class ConversionFolder:
 
     def finish(self) -> None:
         """Remove what only an unfinished conversion needs."""
-        self._remove_parts()
-
-    def _remove_parts(self) -> None:
-        # The record is removed first: without it, what is left is removed or overwritten later.
         shutil.rmtree(self.path / UNFINISHED, ignore_errors=True)
+        for own in self.path.iterdir():  # what a killed process was writing
+            if _TEMPORARY.fullmatch(own.name):
+                own.unlink(missing_ok=True)
 
     def _check(self, found: Mapping[str, Any], state: str) -> None:
         for name, own in self._record.items():

@@ -62,6 +62,11 @@ def open_input(
 ) -> StreamedFile | GraphFile:
     """Open graphs for a conversion. Arguments and errors are those of `open_source`."""
     path = Path(data)
+    if path.exists() and not path.is_file() and not path.is_dir():
+        raise DatasetFileError(
+            f"{path} must be a file or a folder, which a conversion reads twice. It is neither. "
+            "Write it to a file."
+        )
     if path.is_file() and format in (None, *FILE_FORMATS):
         name = recognized_format(path) if format is None else format
         module = import_module(FILE_FORMATS[name])
