@@ -13,7 +13,7 @@ from clipgnn.commands.options import Workers
 from clipgnn.commands.sources import Data, SourceOptions, report_left_out
 from clipgnn.commands.targets import TargetNames, TaskOption
 from clipgnn.commands.terminal import terminal
-from clipgnn.errors import InvalidParameterError, counted, one_line
+from clipgnn.errors import DatasetFileError, InvalidParameterError, counted, one_line
 from clipgnn.experiments.machine import available_cores
 from clipgnn.parameters.targets import Task
 from clipgnn.progress import progress_bars, time_left
@@ -47,7 +47,7 @@ def convert(
     Example: clipgnn convert molecules.csv molecules/ --target solubility
     """
     from clipgnn.datasets.conversion.convert import convert as convert_graphs
-    from clipgnn.datasets.conversion.options import ConvertOptions
+    from clipgnn.datasets.conversion.options import ConvertOptions, RejectedGraphError
 
     if no_targets and target:
         raise InvalidParameterError(
@@ -69,8 +69,11 @@ def convert(
         },
         workers=workers or available_cores(),
     )
-    with _Display(quiet=quiet) as display:
-        converted = convert_graphs(data, folder, options, display.show)
+    try:
+        with _Display(quiet=quiet) as display:
+            converted = convert_graphs(data, folder, options, display.show)
+    except RejectedGraphError as error:
+        raise DatasetFileError(f"{error} Leave out --strict to skip such graphs.") from error
     report_left_out(
         converted.source,
         [(own.place, own.problem) for own in converted.rejected],

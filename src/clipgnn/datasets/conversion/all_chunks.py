@@ -8,7 +8,12 @@ from typing import Any
 
 from clipgnn.datasets.conversion.chunk_targets import FactsTask, TargetPlan, facts_of, plan_targets
 from clipgnn.datasets.conversion.folder import REJECTED, ConversionFolder
-from clipgnn.datasets.conversion.options import Converted, ConvertOptions, Rejected
+from clipgnn.datasets.conversion.options import (
+    Converted,
+    ConvertOptions,
+    Rejected,
+    RejectedGraphError,
+)
 from clipgnn.datasets.conversion.pool import Run
 from clipgnn.datasets.conversion.shards import ShardTask, shard_chunks, write_chunks
 from clipgnn.datasets.conversion.vocabulary import (
@@ -176,9 +181,7 @@ def _check_rejected(
         )
     if rejected and strict:
         first = rejected[0]
-        raise DatasetFileError(
-            f"{source}, {first.place}: {first.problem} Leave out --strict to skip such graphs."
-        )
+        raise RejectedGraphError(f"{source}, {first.place}: {first.problem}")
 
 
 def _check_share(source: str, excluded: Mapping[int, str], given: int) -> None:

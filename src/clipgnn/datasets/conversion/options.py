@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from clipgnn.errors import DatasetFileError
 from clipgnn.graphs.columns import Part
 from clipgnn.graphs.storage.stored import StoredGraphs
 from clipgnn.parameters.targets import Task
@@ -58,6 +59,10 @@ class ConvertOptions:
                 for part, own in self.chosen.items()
             },
         }
+
+
+class RejectedGraphError(DatasetFileError):
+    """A graph that cannot be used, if `strict` is true."""
 
 
 @dataclass(frozen=True)

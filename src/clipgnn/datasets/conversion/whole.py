@@ -7,7 +7,12 @@ import torch
 
 from clipgnn.datasets.conversion.all_chunks import finish
 from clipgnn.datasets.conversion.folder import ConversionFolder
-from clipgnn.datasets.conversion.options import Converted, ConvertOptions, Rejected
+from clipgnn.datasets.conversion.options import (
+    Converted,
+    ConvertOptions,
+    Rejected,
+    RejectedGraphError,
+)
 from clipgnn.datasets.graph_files.entries import GraphFile
 from clipgnn.datasets.targets import ReadTargets, read_targets
 from clipgnn.errors import DatasetFileError, InvalidParameterError
@@ -44,7 +49,8 @@ def store_packed(source: GraphFile, target: ConversionFolder, options: ConvertOp
     ]
     rows = torch.tensor([row for row in range(len(graphs)) if row not in problems])
     if rows.numel() == 0 or (rejected and options.strict):
-        raise DatasetFileError(f"{source.name}, {rejected[0].place}: {rejected[0].problem}")
+        kind = DatasetFileError if rows.numel() == 0 else RejectedGraphError
+        raise kind(f"{source.name}, {rejected[0].place}: {rejected[0].problem}")
     graphs, names = _with_targets(graphs.subset(rows), targets, rows.tolist())
     stored = write_shards(graphs, target.path, names, rows)
     task = None if targets is None else targets.task

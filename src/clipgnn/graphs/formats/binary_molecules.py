@@ -85,15 +85,15 @@ def records(molecule: Any) -> Records | None:
     num_rings = int.from_bytes(data[place + 1 : place + 5], "little")
     if num_rings == 0:
         return Records(atoms, [(kind, False) for kind in kinds], begins, ends)
-    in_ring = set()
+    in_ring: set[tuple[int, int]] = set()
     place += 5
     for _ in range(num_rings):
         ring = data[place + 1 : place + 1 + data[place]]
-        for pair in zip(ring, ring[1:] + ring[:1], strict=True):
-            in_ring.add(pair)
-            in_ring.add(pair[::-1])
+        following = ring[1:] + ring[:1]
+        in_ring.update(zip(ring, following, strict=True))
+        in_ring.update(zip(following, ring, strict=True))
         place += 1 + len(ring)
-    rings = [pair in in_ring for pair in zip(begins, ends, strict=True)]
+    rings = map(in_ring.__contains__, zip(begins, ends, strict=True))
     return Records(atoms, list(zip(kinds, rings, strict=True)), begins, ends)
 
 
