@@ -42,7 +42,7 @@ def workers(number: int) -> Iterator[Run]:
         return
     # A server process imports the modules once, and then each worker is a copy of it.
     context = get_context("forkserver")
-    context.set_forkserver_preload(["clipgnn.datasets.conversion.parsing"])
+    context.set_forkserver_preload(["clipgnn.datasets.conversion.all_chunks", "rdkit.Chem"])
     pool = ProcessPoolExecutor(number, context, initializer=_begin)
     try:
         yield lambda compute, tasks: _in_order(pool, compute, tasks, _WAITING * number)
