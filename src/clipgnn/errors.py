@@ -101,6 +101,10 @@ class StoreLockedError(StoreError):
     """Store that another process keeps locked for longer than the caller waits."""
 
 
+class WorkerError(ClipGNNError, RuntimeError):
+    """Worker process that was killed; what was finished before is kept."""
+
+
 class MissingDependencyError(ClipGNNError, ImportError):
     """Optional package that is required and not installed."""
 

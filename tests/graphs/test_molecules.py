@@ -1,5 +1,6 @@
 """SMILES and RDKit molecules: what is read, round trips, errors."""
 
+from importlib.metadata import version
 from typing import Any
 
 import pytest
@@ -8,6 +9,7 @@ from hypothesis import strategies as st
 
 from clipgnn import CLIPClassifier, PackedGraphs
 from clipgnn.errors import InvalidGraphError, MissingDependencyError
+from clipgnn.graphs.formats import binary_molecules
 
 rdkit_needed = pytest.mark.needs("rdkit")
 
@@ -89,6 +91,47 @@ def test_attributes_do_not_depend_on_the_order_of_atoms(smiles: str, seed: int) 
 
     first, second = PackedGraphs.from_smiles([smiles, reordered(smiles, seed)]).to_networkx()
     assert rows(first) == rows(second)
+
+
+@rdkit_needed
+@given(st.lists(molecules() | st.sampled_from(DIFFICULT), min_size=1, max_size=6))
+def test_both_ways_to_read_atoms_and_bonds_agree(smiles: list[str]) -> None:
+    from clipgnn.graphs.formats import atoms_and_bonds
+
+    first = PackedGraphs.from_smiles(smiles)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(atoms_and_bonds, "is_known", lambda: False)
+        second = PackedGraphs.from_smiles(smiles)
+    assert first.fingerprint == second.fingerprint
+    assert first.encoding == second.encoding
+
+
+@rdkit_needed
+def test_the_binary_form_of_the_pinned_version_is_known() -> None:
+    """Molecules of other versions are read too, at two thirds of the speed."""
+    if int(version("rdkit").partition(".")[0]) >= 2026:
+        assert binary_molecules.is_known()
+
+
+@rdkit_needed
+def test_plain_smiles_are_read_as_others() -> None:
+    """The short way of plain SMILES gives the molecules of the long one."""
+    from rdkit import Chem
+
+    from clipgnn.graphs.formats.molecules import as_molecule
+
+    plain = ["CCO", "C[N+](=O)[O-]", "[13CH4]", "c1ccc2[nH]ccc2c1", "[NH3]->[Pt+2]", "CN(=O)=O"]
+    for own in plain:
+        assert Chem.MolFromSmiles(own).ToBinary() == as_molecule(own).ToBinary()
+
+
+@rdkit_needed
+@pytest.mark.parametrize("name", ["_HEADER", "_BEGIN_BONDS", "_EXTRA", "_TYPE"])
+def test_another_binary_form_is_recognized(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    own = getattr(binary_molecules, name)
+    other = own + 1 if isinstance(own, int) else bytes(value + 1 for value in own)
+    monkeypatch.setattr(binary_molecules, name, other)
+    assert not binary_molecules.is_known.__wrapped__()
 
 
 @rdkit_needed

@@ -8,6 +8,7 @@ import clipgnn
 from clipgnn.commands import experiment
 from clipgnn.commands.bench import bench
 from clipgnn.commands.compare import compare
+from clipgnn.commands.convert import convert
 from clipgnn.commands.cv import cv
 from clipgnn.commands.data import data
 from clipgnn.commands.demo import demo
@@ -25,7 +26,7 @@ app = typer.Typer(
     rich_markup_mode="markdown",
     pretty_exceptions_enable=False,
 )
-for command in (train, predict, evaluate, cv, inspect, draw, compare, report, demo, data):
+for command in (train, predict, evaluate, cv, inspect, draw, compare, report, demo, data, convert):
     app.command()(command)
 app.command()(expressivity)
 app.add_typer(experiment.app, name="experiment")

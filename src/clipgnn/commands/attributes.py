@@ -36,9 +36,9 @@ class AttributeOptions:
         found = read_training(
             graphs,
             {
-                "node_attributes": _names(self.node_attributes),
-                "edge_attributes": _names(self.edge_attributes),
-                "graph_attributes": _names(self.graph_attributes) or [],
+                "node_attributes": names_of(self.node_attributes),
+                "edge_attributes": names_of(self.edge_attributes),
+                "graph_attributes": names_of(self.graph_attributes) or [],
                 "kinds": None,
             },
         )
@@ -46,7 +46,8 @@ class AttributeOptions:
         return found
 
 
-def _names(text: str | None) -> list[str] | None:
+def names_of(text: str | None) -> list[str] | None:
+    """Names that are separated by commas; None for none."""
     if text is None:
         return None
     return [name.strip() for name in text.split(",") if name.strip()]

@@ -196,15 +196,26 @@ def _first(source: "GraphFile", problems: Mapping[int, str]) -> str:
 
 def _report(source: "GraphFile", problems: Mapping[int, str]) -> None:
     """Print the graphs that are left out to standard error."""
+    found = [(source.entries[number].place, problems[number]) for number in sorted(problems)]
+    report_left_out(source.name, found, len(source.entries))
+
+
+def report_left_out(source: str, problems: Sequence[tuple[str, str]], given: int) -> None:
+    """Print graphs that are left out to standard error, the first ones by their places.
+
+    Args:
+        source: name of the source.
+        problems: places and reasons.
+        given: number of all graphs.
+    """
     if not problems:
         return
     console = terminal(stderr=True)
-    for number in sorted(problems)[:MOST_PROBLEMS]:
-        line = f"{source.name}, {source.entries[number].place}: {problems[number]}"
-        console.print(one_line(line), style="yellow")
+    for place, problem in problems[:MOST_PROBLEMS]:
+        console.print(one_line(f"{source}, {place}: {problem}"), style="yellow")
     more = len(problems) - MOST_PROBLEMS
     rest = f"{more} more like these; " if more > 0 else ""
     console.print(
-        f"{rest}{len(problems)} of {counted(len(source.entries), 'graph')} left out.",
+        f"{rest}{len(problems)} of {counted(given, 'graph')} left out.",
         style="yellow",
     )

@@ -2,6 +2,8 @@
 
 import os
 import re
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -20,8 +22,12 @@ from clipgnn.errors import (
 )
 from clipgnn.graphs import formats
 from clipgnn.graphs.packed import PackedGraphs
-from clipgnn.parameters.datasets import DATA_FORMATS, FILE_PREFIX, TU_FORMAT
+from clipgnn.graphs.storage.stored import is_stored, open_graphs
+from clipgnn.parameters.datasets import DATA_FORMATS, FILE_PREFIX, STORED_FORMAT, TU_FORMAT
 from clipgnn.parameters.targets import Task
+
+MOST_BYTES = 4 * 2**30
+"""Largest size in memory of a folder of graphs that is read at once."""
 
 
 def open_source(
@@ -35,7 +41,8 @@ def open_source(
     """Read graphs that are given by a name or a path.
 
     Args:
-        data: an existing file or folder, or the name of a data set.
+        data: an existing file or folder, or the name of a data set. A folder of `PackedGraphs.save`
+            or `clipgnn convert` is read into memory.
         format: one of `DATA_FORMATS`; by default it is recognized.
         labels: CSV file with values of the graphs, as for `read_graph_file`.
         smiles_column: column of SMILES, by default "smiles".
@@ -54,6 +61,9 @@ def open_source(
             parameter="format",
         )
     path = Path(data)
+    if format is None and is_stored(path):
+        found = open_stored_source(path)
+        return found if labels is None else found.with_labels(labels)
     if path.exists():
         folder = _tu_folder(path)
         if format != TU_FORMAT and (format is not None or folder is None):
@@ -70,6 +80,34 @@ def open_source(
         return read_graph_file(path, format=format, labels=labels, smiles_column=smiles_column)
     found = GraphFile(packed.name, TU_FORMAT, _entries(packed), packed)
     return found if labels is None else found.with_labels(labels)
+
+
+def open_stored_source(path: Path) -> GraphFile:
+    """Read a folder of graphs into memory.
+
+    Raises:
+        DatasetFileError: if the folder is damaged, or the graphs need more than `MOST_BYTES`.
+    """
+    stored = open_graphs(path)
+    size = stored.loaded_bytes
+    if size > MOST_BYTES:
+        raise DatasetFileError(
+            f"{path.name} must fit into memory for this command: at most {MOST_BYTES / 2**30:.0f} "
+            f"GiB. Its {len(stored)} graphs need {size / 2**30:.1f} GiB. Use clipgnn train and "
+            "predict, which read graphs in parts, or convert a part of the graphs."
+        )
+    packed = stored.load()
+    entries = [Entry(f"graph {number}", None) for number in range(1, len(stored) + 1)]
+    names = stored.target_names
+    if stored.has_targets and (names is None or names.classes is None):
+        entries = _entries(packed, None if names is None else names.names)
+    elif stored.has_targets and names is not None and names.classes is not None:
+        [column], classes = names.names, names.classes
+        entries = [
+            replace(own, values={column: classes[number]})
+            for own, number in zip(entries, packed.targets.tolist(), strict=True)
+        ]
+    return GraphFile(packed.name, STORED_FORMAT, entries, packed)
 
 
 def load_file(name: str, root: str | os.PathLike[str] | None = None) -> PackedGraphs:
@@ -135,16 +173,16 @@ def _tu_folder(path: Path) -> Path | None:
     return None
 
 
-def _entries(packed: PackedGraphs) -> list[Entry]:
+def _entries(packed: PackedGraphs, given: Sequence[str] | None = None) -> list[Entry]:
     """Entries with the classes, or the targets, as values."""
     rows = [[own] for own in packed.targets.tolist()]
-    names = ["class"]
+    names: Sequence[str] = ["class"]
     if packed.targets.is_floating_point():
         rows = [own if isinstance(own, list) else [own] for own in packed.targets.tolist()]
         names = ["target"]
         if len(rows[0]) > 1:
             names = [f"target_{number + 1}" for number in range(len(rows[0]))]
     return [
-        Entry(f"graph {number}", None, dict(zip(names, map(str, row), strict=True)))
+        Entry(f"graph {number}", None, dict(zip(given or names, map(str, row), strict=True)))
         for number, row in enumerate(rows, start=1)
     ]

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from clipgnn.errors import InvalidGraphError, shown
+from clipgnn.graphs.coded import CodedColumn, key, plain
 from clipgnn.graphs.columns import Column, GraphColumns, Kind, Part
 
 Value = str | int | float | bool | None
@@ -46,8 +47,10 @@ class Categories:
                 it.
         """
         column = _column(columns, part, self.name, optional=None in self.values)
-        numbers = {_key(value): number for number, value in enumerate(self.values)}
-        return np.array([numbers.get(_key(_plain(value)), -1) for value in column], dtype=np.int64)
+        numbers = {key(value): number for number, value in enumerate(self.values)}
+        values = _values(column)
+        found = np.array([numbers.get(key(plain(value)), -1) for value in values], dtype=np.int64)
+        return found[column.codes] if isinstance(column, CodedColumn) else found
 
     def check_known(self, columns: GraphColumns, part: Part) -> None:
         """Check that all values are known.
@@ -60,7 +63,7 @@ class Categories:
             row = int(unknown[0])
             raise InvalidGraphError(
                 f"{self.name!r} of the {part} must be one of the values of the encoding. Got "
-                f"{shown(_plain(columns.of(part)[self.name][row]))} in {columns.place(part, row)}."
+                f"{shown(plain(columns.of(part)[self.name][row]))} in {columns.place(part, row)}."
             )
 
     def encode(self, columns: GraphColumns, part: Part) -> Tensor:
@@ -68,7 +71,7 @@ class Categories:
         codes = self.codes(columns, part)
         unknown = np.flatnonzero(codes < 0)
         if unknown.size:
-            example = shown(_plain(columns.of(part)[self.name][int(unknown[0])]))
+            example = shown(plain(columns.of(part)[self.name][int(unknown[0])]))
             warnings.warn(
                 f"{unknown.size} of {len(codes)} {part} have a value of {self.name!r} that the "
                 f"encoding does not know, such as {example}. It is encoded as zeros.",
@@ -111,8 +114,8 @@ class Numbers:
             rows = column.astype(np.float64).reshape(len(column), self._width_of(column))
             wrong = np.arange(len(rows)) if rows.shape[1] != self.width else _not_finite(rows)
         else:
-            plain = [_plain(value) for value in column]
-            listed = [value if isinstance(value, list | tuple) else [value] for value in plain]
+            values = [plain(value) for value in column]
+            listed = [value if isinstance(value, list | tuple) else [value] for value in values]
             largest = _largest()
             wrong = np.flatnonzero([not self._suits(own, largest) for own in listed])
             rows = np.array([] if wrong.size else listed, dtype=np.float64)
@@ -121,7 +124,7 @@ class Numbers:
             wanted = "a finite number" if self.width == 1 else f"{self.width} finite numbers"
             raise InvalidGraphError(
                 f"{self.name!r} of the {part} must be {wanted}, at most {_largest():.1e}. Got "
-                f"{shown(_plain(column[row]))} in {columns.place(part, row)}."
+                f"{shown(plain(column[row]))} in {columns.place(part, row)}."
             )
         return torch.from_numpy(rows.reshape(-1, self.width)).to(torch.get_default_dtype())
 
@@ -158,19 +161,29 @@ def attribute_of(columns: GraphColumns, part: Part, name: str, kind: Kind | None
     column = columns.of(part)[name]
     if isinstance(column, np.ndarray) and column.ndim == 2:
         return Numbers(name, column.shape[1])
-    plain = [_plain(value) for value in column]
-    if (kind or _kind_of(plain)) == "number":
-        row = next((row for row, value in enumerate(plain) if value is not None), None)
-        first = 0.0 if row is None else plain[row]
+    values = [plain(value) for value in _values(column)]
+    if (kind or _kind_of(values)) == "number":
+        place = next((own for own, value in enumerate(values) if value is not None), None)
+        first = 0.0 if place is None else values[place]
         width = len(first) if isinstance(first, list | tuple) else 1
         if width == 0:
-            raise _neither(columns, part, name, row or 0, first)
+            raise _neither(columns, part, name, _row(column, place or 0), first)
         return Numbers(name, width)
-    for row, value in enumerate(plain):
+    for place, value in enumerate(values):
         if not _is_category(value):
-            raise _neither(columns, part, name, row, value)
-    values = {_key(value): value for value in plain}
-    return Categories(name, tuple(sorted(values.values(), key=_order)))
+            raise _neither(columns, part, name, _row(column, place), value)
+    distinct = {key(value): value for value in values}
+    return Categories(name, tuple(sorted(distinct.values(), key=_order)))
+
+
+def _values(column: Column) -> Column:
+    """The distinct values of a coded column, and all values of others."""
+    return column.values if isinstance(column, CodedColumn) else column
+
+
+def _row(column: Column, place: int) -> int:
+    """The first row with a value of `_values`, given by its place there."""
+    return int(np.argmax(column.codes == place)) if isinstance(column, CodedColumn) else place
 
 
 def _neither(
@@ -199,10 +212,10 @@ def decode(attributes: Sequence[Attribute], rows: Tensor) -> dict[str, list[Any]
     return {own.name: own.decode(part) for own, part in zip(attributes, parts, strict=True)}
 
 
-def _kind_of(plain: Sequence[Any]) -> Kind:
+def _kind_of(values: Sequence[Any]) -> Kind:
     """The kind of a column by the types of its values."""
-    types = {type(value) for value in plain if value is not None}
-    if types == {int} and len(set(plain)) <= MAX_CATEGORIES:
+    types = {type(value) for value in values if value is not None}
+    if types == {int} and len(set(values)) <= MAX_CATEGORIES:
         return "category"
     if types and types <= {int, float, list, tuple}:
         return "number"
@@ -213,7 +226,7 @@ def are_numbers(column: Column) -> bool:
     """Whether every row has one number."""
     if isinstance(column, np.ndarray):
         return column.ndim == 1 and column.dtype.kind in "iuf"
-    return all(type(_plain(value)) in (int, float) for value in column)
+    return all(type(plain(value)) in (int, float) for value in _values(column))
 
 
 def _column(columns: GraphColumns, part: Part, name: str, *, optional: bool = False) -> Column:
@@ -240,18 +253,6 @@ def _not_finite(rows: NDArray[np.float64]) -> NDArray[np.int64]:
 def _largest() -> float:
     """Largest number of the default dtype of torch, to which attributes are converted."""
     return torch.finfo(torch.get_default_dtype()).max
-
-
-def _plain(value: Any) -> Any:
-    """Convert values of NumPy and torch to those of Python."""
-    if isinstance(value, np.generic | np.ndarray | Tensor):
-        return value.tolist()
-    return value
-
-
-def _key(value: object) -> tuple[str, str]:
-    """A key that is equal for equal values of one type only: 1 is not True."""
-    return type(value).__name__, repr(value)
 
 
 def _order(value: Any) -> tuple[str, Any]:

@@ -5,7 +5,7 @@ tensors of a data set.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -61,6 +61,15 @@ class GraphColumns:
     def of(self, part: Part) -> Mapping[str, Column]:
         """The attributes of nodes, edges or graphs."""
         return {"nodes": self.nodes, "edges": self.edges, "graphs": self.graphs}[part]
+
+    def with_attributes(self, attributes: Mapping[Part, Mapping[str, Column]]) -> "GraphColumns":
+        """The same graphs with other attributes of nodes, edges and graphs."""
+        return replace(
+            self,
+            nodes=attributes["nodes"],
+            edges=attributes["edges"],
+            graphs=attributes["graphs"],
+        )
 
     def count(self, part: Part) -> int:
         """Number of nodes, edges or graphs."""

@@ -72,6 +72,9 @@ def is_pair_set(name: str) -> bool:
 TU_FORMAT = "tu"
 """Name of the format of data sets of the TU collection, and of property tasks."""
 
+STORED_FORMAT = "stored"
+"""Name of the format of folders that `clipgnn convert` writes."""
+
 FILE_FORMATS: Mapping[str, str] = {
     "smiles": "clipgnn.datasets.graph_files.smiles",
     "json-lines": "clipgnn.datasets.graph_files.node_link",

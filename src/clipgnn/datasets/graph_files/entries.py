@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import torch
 
@@ -39,6 +39,22 @@ class Entry:
     problem: str | None = None
 
 
+class RawEntry(NamedTuple):
+    """A graph of a file that is read graph by graph, before it is parsed.
+
+    Attributes:
+        place: where it is.
+        content: the text that gives it.
+        values: text of columns by name; those in the content are added when it is parsed.
+        problem: why it cannot be parsed; None if it may be valid.
+    """
+
+    place: str
+    content: Any
+    values: Mapping[str, str]
+    problem: str | None = None
+
+
 def as_texts(values: Mapping[Any, Any]) -> dict[str, str]:
     """Values that are strings or numbers, as text.
 
@@ -51,6 +67,12 @@ def as_texts(values: Mapping[Any, Any]) -> dict[str, str]:
         for name, own in values.items()
         if isinstance(own, str | int | float | bool)
     }
+
+
+def known_text(text: str) -> str | None:
+    """The text of a value without spaces around it; None if it is one of `MISSING`."""
+    stripped = text.strip()
+    return None if stripped in MISSING else stripped
 
 
 def parsed(
@@ -124,8 +146,7 @@ class GraphFile:
                 f"{self.name} must have the column {name!r}. Got {found}."
                 f"{suggestion(name, self.columns)}"
             )
-        texts = [own.values.get(name, "") for own in self.entries]
-        return [None if text.strip() in MISSING else text.strip() for text in texts]
+        return [known_text(own.values.get(name, "")) for own in self.entries]
 
     def with_labels(self, path: Path) -> "GraphFile":
         """Add the columns of a table of labels to the values of the entries.

@@ -6,7 +6,7 @@ from typing import Any
 
 import networkx as nx
 
-from clipgnn.datasets.graph_files.entries import Entry, parsed
+from clipgnn.datasets.graph_files.entries import Entry, RawEntry, parsed
 from clipgnn.errors import InvalidGraphError
 
 ENDINGS = (".g6", ".s6", ".graph6", ".sparse6")
@@ -23,12 +23,27 @@ _HEADERS = (b">>graph6<<", b">>sparse6<<")
 
 def entries(path: Path) -> Iterator[Entry]:
     """Read a graph from each line; those of sparse6 begin with a colon."""
+    _, raw = raw_entries(path)
+    yield from map(read_entry, raw)
+
+
+def raw_entries(path: Path) -> tuple[list[str], Iterator[RawEntry]]:
+    """Return lines that are read when they are used; graphs have no values."""
+    return [], _lines(path)
+
+
+def _lines(path: Path) -> Iterator[RawEntry]:
     with path.open("rb") as file:
         for number, line in enumerate(file, start=1):
             for header in _HEADERS:
                 line = line.removeprefix(header)
             if text := line.strip():
-                yield parsed(f"line {number}", text, _read, requirement="graph6 or sparse6")
+                yield RawEntry(f"line {number}", text, {})
+
+
+def read_entry(raw: RawEntry) -> Entry:
+    """Parse a line; a graph that is not valid is an entry with a problem."""
+    return parsed(raw.place, raw.content, _read, requirement="graph6 or sparse6")
 
 
 def num_nodes(text: bytes) -> int:

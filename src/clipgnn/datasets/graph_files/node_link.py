@@ -8,7 +8,7 @@ from typing import Any
 
 import networkx as nx
 
-from clipgnn.datasets.graph_files.entries import Entry, as_texts, parsed
+from clipgnn.datasets.graph_files.entries import Entry, RawEntry, as_texts, parsed
 from clipgnn.errors import InvalidGraphError, shown
 
 ENDINGS = (".jsonl", ".ndjson")
@@ -23,11 +23,26 @@ USED = {"directed", "multigraph", "graph", "nodes", "edges", "links"}
 
 def entries(path: Path) -> Iterator[Entry]:
     """Read a graph from each line; its attributes, and other keys of the line, are values."""
+    _, raw = raw_entries(path)
+    yield from map(read_entry, raw)
+
+
+def raw_entries(path: Path) -> tuple[None, Iterator[RawEntry]]:
+    """Return lines that are read when they are used; names of values are in the lines."""
+    return None, _lines(path)
+
+
+def _lines(path: Path) -> Iterator[RawEntry]:
     with path.open("rb") as file:
         for number, line in enumerate(file, start=1):
             content = line.removeprefix(codecs.BOM_UTF8).strip()
             if content:
-                yield parsed(f"line {number}", content, _read)
+                yield RawEntry(f"line {number}", content, {})
+
+
+def read_entry(raw: RawEntry) -> Entry:
+    """Parse a line; a graph that is not valid is an entry with a problem."""
+    return parsed(raw.place, raw.content, _read)
 
 
 def _read(line: bytes) -> tuple[Any, dict[str, str]]:

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from clipgnn.datasets.graph_files.entries import Entry
-from clipgnn.datasets.graph_files.tables import read_table, read_text
+from clipgnn.datasets.graph_files.entries import Entry, RawEntry
+from clipgnn.datasets.graph_files.tables import stream_lines, stream_table
 from clipgnn.errors import InvalidGraphError, InvalidParameterError, suggestion
 
 ENDINGS = (".csv", ".tsv", ".smi")
@@ -26,35 +26,52 @@ def entries(path: Path, smiles_column: str | None = None) -> Iterator[Entry]:
         DatasetFileError: if the file is not a table.
         MissingDependencyError: if RDKit is not installed.
     """
+    _, raw = raw_entries(path, smiles_column)
+    yield from map(read_entry, raw)
+
+
+def raw_entries(
+    path: Path, smiles_column: str | None = None
+) -> tuple[list[str], Iterator[RawEntry]]:
+    """Return the names of the other columns, and rows that are read when they are used.
+
+    The content of a row is the name of its column and the SMILES. Errors are those of `entries`.
+    """
     if path.suffix.lower() == ".smi":
-        yield from _lines(path)
-        return
-    table = read_table(path)
-    column = _column(path, table.header, smiles_column)
-    for row in table.rows:
-        if not any(row.cells.values()):
-            continue  # an empty line
-        smiles = row.cells.pop(column)
-        yield _entry(f"line {row.line}", {column: smiles}, row.cells, row.problem)
+        return ["name"], _lines(path)
+    header, rows = stream_table(path)
+    column = _column(path, header, smiles_column)
+    raw = (
+        RawEntry(f"line {row.line}", (column, row.cells.pop(column)), row.cells, row.problem)
+        for row in rows
+        if any(row.cells.values())  # not an empty line
+    )
+    return [name for name in header if name != column], raw
 
 
-def _lines(path: Path) -> Iterator[Entry]:
-    for number, line in enumerate(read_text(path).splitlines(), start=1):
+def _lines(path: Path) -> Iterator[RawEntry]:
+    # Lines end as for str.splitlines, which also knows other characters than line breaks.
+    lines = (part for line in stream_lines(path) for part in line.splitlines())
+    for number, line in enumerate(lines, start=1):
         smiles, _, name = line.strip().partition(" ")
         if smiles and not (number == 1 and smiles.lower() == "smiles"):
-            yield _entry(f"line {number}", {"smiles": smiles}, {"name": name.strip()}, None)
+            yield RawEntry(f"line {number}", ("smiles", smiles), {"name": name.strip()})
 
 
-def _entry(place: str, given: dict[str, str], values: dict[str, str], problem: str | None) -> Entry:
+def read_entry(raw: RawEntry) -> Entry:
+    """Parse a molecule; one that is not valid is an entry with a problem."""
     from clipgnn.graphs.formats.molecules import as_molecule
 
-    [smiles] = given.values()
+    column, smiles = raw.content
+    problem = raw.problem
     if problem is None:
         try:
             as_molecule(smiles)
         except InvalidGraphError as error:
             problem = str(error)
-    return Entry(place, smiles if problem is None else None, values, given, problem)
+    return Entry(
+        raw.place, smiles if problem is None else None, raw.values, {column: smiles}, problem
+    )
 
 
 def _column(path: Path, header: Sequence[str], chosen: str | None) -> str:

@@ -1,9 +1,9 @@
 """CSV files: a header, and rows with the number of their first line."""
 
 import csv
-import io
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 from clipgnn.errors import DatasetFileError, DatasetNotFoundError
@@ -62,27 +62,61 @@ def read_table(path: Path) -> Table:
         DatasetNotFoundError: if there is no such file.
         DatasetFileError: if it is not a CSV file in UTF-8, or two columns have the same name.
     """
-    text = read_text(path)
-    first_line = text.partition("\n")[0]
+    header, rows = stream_table(path)
+    return Table(header, list(rows))
+
+
+def stream_table(path: Path) -> tuple[Sequence[str], Iterator[Row]]:
+    """Return the names of the columns, and rows that are read when they are used.
+
+    Raises:
+        DatasetNotFoundError: if there is no such file.
+        DatasetFileError: as `read_table`; for what is wrong in a row, when it is read.
+    """
+    lines = stream_lines(path)
+    first_line = next(lines, "")
     delimiter = ";" if ";" in first_line and "," not in first_line else ","
     if path.suffix.lower() == ".tsv":
         delimiter = "\t"
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
-    rows: list[Row] = []
-    line = 1
+    reader = csv.reader(chain([first_line], lines), delimiter=delimiter, strict=True)
     try:
         header = [name.strip() for name in next(reader, [])]
-        _check_header(path, header)
-        line = reader.line_num + 1
-        for cells in reader:
-            if cells or len(header) == 1:  # an empty line is an empty cell of the only column
-                rows.append(_row(line, header, [own.strip() for own in cells]))
-            line = reader.line_num + 1
     except csv.Error as error:
-        raise DatasetFileError(
-            f"{path.name} must be a CSV file. Line {line} is not: {error}."
-        ) from error
-    return Table(header, rows)
+        raise _no_table(path, 1, error) from error
+    _check_header(path, header)
+
+    def rows() -> Iterator[Row]:
+        line = reader.line_num + 1
+        try:
+            for cells in reader:
+                if cells or len(header) == 1:  # an empty line is an empty cell of the only column
+                    yield _row(line, header, [own.strip() for own in cells])
+                line = reader.line_num + 1
+        except csv.Error as error:
+            raise _no_table(path, line, error) from error
+
+    return header, rows()
+
+
+def stream_lines(path: Path) -> Iterator[str]:
+    """Read the lines of a text file in UTF-8 one after the other, with their ends.
+
+    Raises:
+        DatasetNotFoundError: if there is no such file.
+        DatasetFileError: if it is not UTF-8, when such a line is read.
+    """
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            yield from file
+    except FileNotFoundError as error:
+        raise DatasetNotFoundError(f"There must be a file {str(path)!r}. It is missing.") from error
+    except UnicodeDecodeError as error:
+        read_text(path)  # whose error names the line
+        raise DatasetFileError(f"{path.name} must be a text file in UTF-8.") from error
+
+
+def _no_table(path: Path, line: int, error: csv.Error) -> DatasetFileError:
+    return DatasetFileError(f"{path.name} must be a CSV file. Line {line} is not: {error}.")
 
 
 def _check_header(path: Path, header: Sequence[str]) -> None:

@@ -1,22 +1,27 @@
 """Molecules: SMILES and those of RDKit."""
 
-from collections.abc import Iterable, Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from clipgnn.errors import InvalidGraphError, MissingDependencyError, shown
-from clipgnn.graphs.columns import ColumnBuilder, GraphColumns
-from clipgnn.graphs.formats.configurations import assign_labels, label, restore_configurations
+from clipgnn.graphs.columns import GraphColumns
+from clipgnn.graphs.formats.atoms_and_bonds import CONFIGURATION, MoleculeColumns
+from clipgnn.graphs.formats.configurations import assign_labels, restore_configurations
 from clipgnn.graphs.formats.listing import listed
 from clipgnn.graphs.formats.records import GraphRecord
-
-CONFIGURATION = "configuration"
-"""Attribute of atoms and bonds: their label of Cahn, Ingold and Prelog, or None."""
 
 MAX_NAMED = 10
 """Largest number of invalid molecules that a message names."""
 
 DONORS = frozenset(["H", "C", "N", "O", "F", "Si", "P", "S", "Cl", "As", "Se", "Br", "Te", "I"])
 """Elements at which a dative bond begins. Graphs do not keep its direction."""
+
+_MARKS = ("@", "/", "\\", "|")
+"""Characters of configurations and of extensions of SMILES."""
+
+_HYDROGEN = re.compile(r"\[\d*H")
+"""Where atoms begin that can be hydrogen."""
 
 
 def read(molecules: Iterable[Any]) -> GraphColumns:
@@ -34,27 +39,43 @@ def read(molecules: Iterable[Any]) -> GraphColumns:
         MissingDependencyError: if RDKit is not installed.
     """
     chem = _chem()
-    builder = ColumnBuilder()
-    errors: dict[int, InvalidGraphError] = {}
     given = listed(molecules, (str, chem.Mol), "SMILES or RDKit molecules")
-    for number, own in enumerate(given):
-        try:
-            molecule = as_molecule(own)
-        except InvalidGraphError as error:
-            errors[number] = error
-            continue
-        builder.add_graph(
-            map(_atom_attributes, molecule.GetAtoms()),
-            (
-                (bond.GetBeginAtomIdx(), bond.GetEndAtomIdx(), _bond_attributes(bond))
-                for bond in molecule.GetBonds()
-            ),
-            {},
-            directed=False,
-        )
+    columns, errors = read_valid(given)
     if errors:
         raise _invalid(errors, len(given)) from next(iter(errors.values()))
-    return builder.columns()
+    return columns
+
+
+def read_valid(molecules: Sequence[Any]) -> tuple[GraphColumns, dict[int, InvalidGraphError]]:
+    """Read the molecules that are valid, and return why others are not, by their numbers.
+
+    Raises:
+        MissingDependencyError: if RDKit is not installed.
+    """
+    chem = _chem()
+    from rdkit import rdBase
+
+    builder = MoleculeColumns()
+    errors: dict[int, InvalidGraphError] = {}
+    with rdBase.BlockLogs():  # what is wrong is in our error
+        for number, own in enumerate(molecules):
+            molecule = None
+            if isinstance(own, str) and _is_plain(own):
+                molecule = chem.MolFromSmiles(own)
+            if molecule is not None and molecule.GetNumAtoms():
+                builder.add(molecule, labeled=False)
+                continue
+            try:
+                builder.add(as_molecule(own), labeled=True)
+            except InvalidGraphError as error:
+                errors[number] = error
+    return builder.columns(), errors
+
+
+def _is_plain(smiles: str) -> bool:
+    """Whether a molecule has neither configurations nor hydrogen atoms nor a name."""
+    marked = any(own in smiles for own in _MARKS) or len(smiles.split()) != 1
+    return not marked and not ("[" in smiles and _HYDROGEN.search(smiles))
 
 
 def _invalid(errors: Mapping[int, InvalidGraphError], count: int) -> InvalidGraphError:
@@ -128,27 +149,6 @@ def write_smiles(graphs: Iterable[GraphRecord]) -> Iterator[str]:
     """Write canonical SMILES; see `write`."""
     chem = _chem()
     return (chem.MolToSmiles(molecule) for molecule in write(graphs))
-
-
-def _atom_attributes(atom: Any) -> dict[str, Any]:
-    return {
-        "element": atom.GetSymbol(),
-        "charge": atom.GetFormalCharge(),
-        "hydrogens": atom.GetTotalNumHs(),
-        "aromatic": atom.GetIsAromatic(),
-        "hybridization": atom.GetHybridization().name.lower(),
-        "isotope": atom.GetIsotope(),
-        CONFIGURATION: label(atom),
-    }
-
-
-def _bond_attributes(bond: Any) -> dict[str, Any]:
-    return {
-        "bond": bond.GetBondType().name.lower(),
-        "conjugated": bond.GetIsConjugated(),
-        "ring": bond.IsInRing(),
-        CONFIGURATION: label(bond),
-    }
 
 
 def _molecule(chem: Any, graph: GraphRecord) -> Any:

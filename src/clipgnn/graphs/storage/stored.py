@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import accumulate, pairwise
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -125,6 +126,16 @@ class StoredGraphs:
     def num_edges(self) -> int:
         """Number of edges of all graphs."""
         return sum(own.edges for own in self.records)
+
+    @property
+    def loaded_bytes(self) -> int:
+        """Size of all graphs in memory."""
+        rows = {"x": self.num_nodes, "colorings": self.num_nodes}
+        rows |= dict.fromkeys(("edge_index", "edge_attr", "edge_weight"), self.num_edges)
+        return sum(
+            rows.get(name, len(self)) * prod(own.others) * own.dtype.itemsize
+            for name, own in self.schema.tensors.items()
+        )
 
     @property
     def has_targets(self) -> bool:
@@ -313,8 +324,15 @@ def save_graphs(
     graphs: PackedGraphs,
     folder: str | os.PathLike[str],
     target_names: TargetNames | None = None,
+    rows: Tensor | None = None,
 ) -> StoredGraphs:
-    """Write a graph set to a new folder.
+    """Write a graph set to a new folder, which is a graph set when all shards are written.
+
+    Args:
+        graphs: the graphs.
+        folder: the folder.
+        target_names: names of the targets.
+        rows: position of each graph in the file that it was read from; None for none.
 
     Raises:
         OutputError: if the folder has graphs already, or cannot be written.
@@ -325,12 +343,25 @@ def save_graphs(
             f"{path} must be a new folder. It has {counted(len(open_graphs(path)), 'graph')}. Use "
             "another folder, or append_graphs."
         )
-    stored = None
-    for start, stop in _cuts(graphs):
-        part = graphs.subset(torch.arange(start, stop, device=graphs.device))
-        stored = append_graphs(path, part, target_names=target_names)
-    assert stored is not None
+    stored = write_shards(graphs, path, target_names, rows)
+    record_shards(stored)
     return stored
+
+
+def write_shards(
+    graphs: PackedGraphs, path: Path, target_names: TargetNames | None, rows: Tensor | None
+) -> StoredGraphs:
+    """Write the shards of a graph set, and not yet their description.
+
+    Arguments and errors are those of `save_graphs`.
+    """
+    _create(path)
+    records = []
+    for number, (start, stop) in enumerate(_cuts(graphs)):
+        part = graphs.subset(torch.arange(start, stop, device=graphs.device))
+        of_part = None if rows is None else rows[start:stop]
+        records.append(write_shard(shard_path(path, number), part, of_part))
+    return StoredGraphs(path, graphs.name, Schema.of(graphs), tuple(records), target_names)
 
 
 def append_graphs(
@@ -362,20 +393,29 @@ def append_graphs(
         stored = open_graphs(path)
         stored.schema.check_same(schema)
     else:
-        try:
-            path.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise OutputError(
-                f"{path} must be a folder that can be written. {error.strerror}. Use another one."
-            ) from error
+        _create(path)
         stored = StoredGraphs(path, graphs.name, schema, (), target_names)
     record = write_shard(shard_path(path, len(stored.records)), graphs, rows)
     extended = replace(stored, records=(*stored.records, record))
-    _write_description(extended)
+    record_shards(extended)
     return extended
 
 
-def _write_description(stored: StoredGraphs) -> None:
+def _create(path: Path) -> None:
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OutputError(
+            f"{path} must be a folder that can be written. {error.strerror}. Use another one."
+        ) from error
+
+
+def record_shards(stored: StoredGraphs) -> None:
+    """Write the description of a graph set whose shards are written already, atomically.
+
+    Raises:
+        OutputError: if it cannot be written.
+    """
     names = stored.target_names
     content = {
         "format": _FORMAT,

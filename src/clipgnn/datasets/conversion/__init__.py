@@ -1,0 +1,1 @@
+"""Conversion of files of graphs to folders that are read in parts."""
