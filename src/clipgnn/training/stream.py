@@ -1,14 +1,15 @@
 """Training graphs that are read from disk, one window after the other.
 
-In every epoch, blocks of `BLOCK_GRAPHS` consecutive graphs are put in a new random order. A window
-has the graphs of the next blocks, in a random order, and all windows have about the same number of
-graphs. The next window is read while the current one is used.
+In every epoch, blocks of `BLOCK_GRAPHS` consecutive graphs are put in a new random order, which is a
+circle. The first window begins anywhere in it. A window has the graphs of the next blocks, in a
+random order, and all windows have about the same number of graphs. The next window is read while
+the current one is used.
 
-The place of a graph in an epoch is uniform, up to the size of a block. Two graphs that are in one
-block on disk are in one window, unless it ends inside the block. They are in one batch with the
-probability `(batch_size - 1) / (window - 1)` for windows of `window` graphs, instead of
-`(batch_size - 1) / (graphs - 1)` for a shuffle of all graphs, which two graphs of different blocks
-have approximately. A data set of one window is shuffled as one in memory.
+The place of a graph in an epoch is uniform. Two graphs of one block are in one window, unless it
+ends between them. They are in one batch with the probability `(batch_size - 1) / (window - 1)` for
+windows of `window` graphs, instead of `(batch_size - 1) / (graphs - 1)` for a shuffle of all
+graphs, which graphs of different blocks have approximately. A data set of one window is shuffled as
+one in memory.
 """
 
 from collections.abc import Iterator
@@ -36,8 +37,8 @@ BLOCK_GRAPHS = 256
 WINDOW_SIZE = 2**21
 """Number of nodes and edges of a window, if graphs are not larger."""
 
-_BLOCKS = 2**30
-"""Number in place of that of a window, for the random order of blocks."""
+_BLOCKS, _BEGIN = 2**30, 2**30 - 1
+"""Numbers in place of that of a window, for the order of blocks and where the first one begins."""
 
 
 class TrainingGraphs:
@@ -124,25 +125,33 @@ class Streamed(Feed):
 
     def positions(self, epoch: int, number: int) -> Tensor:
         """Positions of the training graphs of a window, ascending."""
-        count = len(self.train)
-        blocks = -(-count // BLOCK_GRAPHS)
-        order = torch.arange(blocks)
-        if self.num_portions > 1:
-            order = torch.argsort(self._keys(epoch, _BLOCKS, blocks))
-        sizes = torch.full((blocks,), BLOCK_GRAPHS)
-        sizes[order == blocks - 1] = count - (blocks - 1) * BLOCK_GRAPHS
+        count, (start, stop) = len(self.train), self.bounds[number : number + 2]
+        if self.num_portions == 1:
+            return torch.arange(start, stop)
+        order = torch.argsort(self._keys(epoch, _BLOCKS, -(-count // BLOCK_GRAPHS)))
+        # The first window begins anywhere, also inside a block: otherwise the first graphs of
+        # blocks would precede the last ones on average.
+        begin = (start + int(self._keys(epoch, _BEGIN, 1))) % count
+        end = begin + stop - start
+        parts = [self._in_blocks(order, begin, min(end, count))]
+        if end > count:
+            parts.append(self._in_blocks(order, 0, end - count))
+        return torch.cat(parts).sort().values
+
+    def _in_blocks(self, order: Tensor, start: int, stop: int) -> Tensor:
+        """Positions of the graphs from `start` to `stop` in an order of blocks."""
+        sizes = torch.full_like(order, BLOCK_GRAPHS)
+        sizes[order == len(order) - 1] = len(self.train) - (len(order) - 1) * BLOCK_GRAPHS
         ends = sizes.cumsum(0)
-        start, stop = self.bounds[number : number + 2]
-        # The blocks that overlap with the window, of which the first and the last can be cut.
+        # The blocks that overlap with the range, of which the first and the last can be cut.
         touched = slice(
             int(torch.searchsorted(ends, start, right=True)),
             int(torch.searchsorted(ends, stop - 1, right=True)) + 1,
         )
-        begin = order[touched] * BLOCK_GRAPHS
         first, last = ends[touched] - sizes[touched], ends[touched]
         skipped = (start - first).clamp(min=0)
-        taken = torch.minimum(last, torch.tensor(stop)) - first - skipped
-        return expand_segments(begin + skipped, taken)[2].sort().values
+        taken = last.clamp(max=stop) - first - skipped
+        return expand_segments(order[touched] * BLOCK_GRAPHS + skipped, taken)[2]
 
     def order(self, epoch: int, number: int) -> Tensor:
         """Order in which the graphs of a window are used."""
