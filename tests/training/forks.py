@@ -1,4 +1,4 @@
-"""A process that imports everything once and forks others, to kill them or to let them train together.
+"""A process that imports everything once, and forks others to kill them or to train together.
 
 A test starts it with `python -m` and the name of a module with a function `main`; forks of the test
 process itself would be unsafe, because it has threads.
@@ -48,7 +48,7 @@ def fork(work: Callable[[], None]) -> int:
     try:
         work()
         status = 0
-    except BaseException:  # noqa: BLE001 - the process ends here
+    except BaseException:  # the process ends here
         traceback.print_exc()
     finally:
         sys.stdout.flush()

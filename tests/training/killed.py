@@ -1,6 +1,6 @@
 """Trainings that are killed at many points, and continued from their checkpoints.
 
-    python -m tests.training.killed memory|stream FOLDER
+python -m tests.training.killed memory|stream FOLDER
 """
 
 import os
@@ -17,7 +17,6 @@ import torch
 from tests.training.examples import CLIP4, assert_same, folds, on_disk, some_graphs
 from tests.training.forks import fork, wait
 
-from clipgnn import writing
 from clipgnn.graphs.packed import PackedGraphs
 from clipgnn.graphs.storage.stored import StoredGraphs
 from clipgnn.training import ModelSpec, Recipe, Split, TrainedModels, checkpoint, engine, train
@@ -55,17 +54,15 @@ def train_with(
 ) -> TrainedModels:
     """Train with a checkpoint after every portion."""
     seeds = list(range(len(splits)))
-    return train(
-        graphs, DROPOUT, RECIPE, splits, seeds, checkpoint=folder, checkpoint_seconds=0.0
-    )
+    return train(graphs, DROPOUT, RECIPE, splits, seeds, checkpoint=folder, checkpoint_seconds=0.0)
 
 
 POINTS: list[tuple[Any, str, int]] = [
     *[(engine.Engine, "step", number) for number in (1, 8)],
     *[(engine.Engine, "evaluate", number) for number in (1, 4)],
     (checkpoint, "to_bytes", 6),
-    (writing.os, "fsync", 4),
-    *[(writing.os, "replace", number) for number in (1, 5)],
+    (os, "fsync", 4),
+    *[(os, "replace", number) for number in (1, 5)],
 ]
 """Functions before whose n-th call a process is killed. Before `fsync` and `replace` there is a
 temporary file beside the checkpoint."""

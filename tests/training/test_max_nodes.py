@@ -1,6 +1,7 @@
 """Batches with a largest number of nodes instead of a number of graphs."""
 
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -27,7 +28,9 @@ def _batches(sizes: list[int], max_nodes: int) -> list[list[int]]:
     batches = [[graph for graph in row if graph >= 0] for row in rows.tolist()]
     assert [graph for batch in batches for graph in batch] == order.tolist()
     # Padding is at the end, where it can be cut off.
-    assert all(row[: len(batch)].tolist() == batch for row, batch in zip(rows, batches))
+    assert all(
+        row[: len(batch)].tolist() == batch for row, batch in zip(rows, batches, strict=True)
+    )
     return batches
 
 
@@ -45,7 +48,7 @@ def test_batches_by_nodes(sizes: list[int], max_nodes: int) -> None:
 def test_batches_are_filled(sizes: list[int], max_nodes: int) -> None:
     """A batch ends where the next graph would be too many, except for the last two batches."""
     batches = _batches(sizes, max_nodes)
-    for batch, following in zip(batches[:-2], batches[1:-1], strict=True):
+    for batch, following in pairwise(batches[:-1]):
         nodes = sum(sizes[graph] for graph in batch)
         assert nodes + sizes[following[0]] > max_nodes
 

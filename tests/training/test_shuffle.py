@@ -60,10 +60,7 @@ def _places(stored: StoredGraphs, number: int) -> NDArray[np.int64]:
     places = np.full((EPOCHS, number), -1)
     for epoch in range(EPOCHS):
         order = torch.cat(
-            [
-                feed.positions(epoch, own)[feed.order(epoch, own)]
-                for own in range(feed.num_portions)
-            ]
+            [feed.positions(epoch, own)[feed.order(epoch, own)] for own in range(feed.num_portions)]
         )
         assert order.unique().numel() == number
         places[epoch, order.numpy()] = np.arange(number)

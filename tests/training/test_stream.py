@@ -59,12 +59,12 @@ def _feed(stored: StoredGraphs, split: Split, recipe: Recipe = RECIPE) -> Stream
 
 def _graphs_of_batches(feed: Streamed, epoch: int) -> list[list[int]]:
     """Graphs of the data set in each batch of an epoch, as they are used."""
-    batches = []
+    batches: list[list[int]] = []
     for number, portion in enumerate(feed.portions(epoch)):
         ids = feed.train.ids(feed.positions(epoch, number))
         assert len(ids) == portion.window.padding
-        for row in portion.order.view(portion.steps, -1):
-            batches.append(ids[row[row != portion.window.padding]].tolist())
+        rows = portion.order.view(portion.steps, -1)
+        batches += [ids[row[row != portion.window.padding]].tolist() for row in rows]
     return batches
 
 

@@ -1,7 +1,7 @@
 """Training graphs that are read from disk, one window after the other.
 
-In every epoch, blocks of `BLOCK_GRAPHS` consecutive graphs are put in a new random order, which is a
-circle. The first window begins anywhere in it. A window has the graphs of the next blocks, in a
+In every epoch, blocks of `BLOCK_GRAPHS` consecutive graphs are put in a new random order, which is
+a circle. The first window begins anywhere in it. A window has the graphs of the next blocks, in a
 random order, and all windows have about the same number of graphs. The next window is read while
 the current one is used.
 
