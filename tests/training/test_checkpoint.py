@@ -183,7 +183,9 @@ def test_the_checkpoint_of_another_training(
     finished: Path, change: Callable[[Path], TrainedModels]
 ) -> None:
     before = (finished / "models-0.safetensors").read_bytes()
-    with pytest.raises(InvalidParameterError, match=r"It is that of another one.* Use another fold"):
+    with pytest.raises(
+        InvalidParameterError, match=r"It is that of another one.* Use another fold"
+    ):
         change(finished)
     assert (finished / "models-0.safetensors").read_bytes() == before
 

@@ -39,7 +39,7 @@ class Window:
 
     def __init__(self, graphs: PackedGraphs, network: Network, recipe: Recipe) -> None:
         network.check_channels(graphs)
-        partition = network.scheme.partition(graphs.to_batch())
+        partition = network.scheme.partition_of(graphs)
         self.sampler: Sampler | None = None
         if network.num_colorings_for(training=True):
             self.sampler = network.scheme.sampler(graphs, partition)
