@@ -72,7 +72,7 @@ def main(kind: str, folder: Path) -> None:
     """Kill and continue trainings, and compare them with one that is not disturbed."""
     torch.set_num_threads(1)
     graphs: PackedGraphs | StoredGraphs = some_graphs(26)
-    splits = folds(3, 26)[:2]
+    splits = folds(5, 26)[:2]
     if kind == "stream":
         graphs = on_disk(some_graphs(26), folder / "graphs")
         splits = [Split.others(test=[3, 9, 20], validation=[4, 5, 6])]

@@ -24,8 +24,8 @@ from clipgnn.training.engine import Engine
 
 DROPOUT = ModelSpec("clip", {**CLIP4.parameters, "dropout": 0.3})
 RECIPE = Recipe(epochs=4, batch_size=6, learning_rate=0.05, patience=2)
-GRAPHS = some_graphs(20)
-SPLITS = folds(3, 20)[:2]
+GRAPHS = some_graphs(30)
+SPLITS = folds(5, 30)[:2]
 
 
 class Interrupted(Exception):
@@ -162,7 +162,7 @@ def test_killed_at_any_moment(tmp_path: Path, kind: str) -> None:
 
 CHANGES: dict[str, Callable[[Path], TrainedModels]] = {
     "recipe": lambda folder: _train(folder, recipe=replace(RECIPE, epochs=5)),
-    "data": lambda folder: _train(folder, some_graphs(20, seed=1)),
+    "data": lambda folder: _train(folder, some_graphs(30, seed=1)),
     "splits": lambda folder: _train(folder, splits=SPLITS[::-1]),
     "seed": lambda folder: train(GRAPHS, DROPOUT, RECIPE, SPLITS, [7, 8], checkpoint=folder),
     "model": lambda folder: train(GRAPHS, CLIP4, RECIPE, SPLITS, [0, 1], checkpoint=folder),

@@ -74,8 +74,9 @@ def test_masks_of_dropout_differ_between_processes(folder: Path) -> None:
     masks, others = first.pop("masks"), second.pop("masks")
     _assert_close(first, second, 0)
     assert masks.shape == others.shape
+    assert masks.shape == (8, 2000)
     # Half of the entries of independent masks are equal, and no mask is repeated.
-    assert (masks == others).double().mean() == pytest.approx(0.5, abs=0.05)
+    assert (masks == others).double().mean() == pytest.approx(0.5, abs=0.02)
     both = torch.cat([masks, others])
     assert both.unique(dim=0).shape == both.shape
 

@@ -33,10 +33,10 @@ from clipgnn.training.engine import Engine
 Found = dict[str, Any]
 
 DROPOUT = ModelSpec("clip", {**CLIP4.parameters, "dropout": 0.5})
-RECIPE = Recipe(epochs=20, batch_size=6, learning_rate=0.01)
+RECIPE = Recipe(epochs=20, batch_size=5, learning_rate=0.01)
 SHORT = replace(RECIPE, epochs=5)
-NUMBER = 20
-KILLED_AT = 11
+NUMBER = 30
+KILLED_AT = 13
 """Step before which a process is killed: in the third epoch."""
 
 
@@ -72,35 +72,35 @@ def found_in(trained: TrainedModels) -> Found:
 
 
 def _plain(_: Path) -> Found:
-    return found_in(train(double_graphs(), CLIP4, RECIPE, folds(3, NUMBER)[:1], [0]))
+    return found_in(train(double_graphs(), CLIP4, RECIPE, folds(5, NUMBER)[:1], [0]))
 
 
 def _edge_attributes(_: Path) -> Found:
     graphs = with_edge_attributes()
     spec = ModelSpec("clip", {**CLIP4.parameters, "num_colorings": 2})
-    return found_in(train(graphs, spec, RECIPE, folds(3, NUMBER)[:1], [0]))
+    return found_in(train(graphs, spec, RECIPE, folds(5, NUMBER)[:1], [0]))
 
 
 def _members(_: Path) -> Found:
-    splits = folds(3, NUMBER)
+    splits = folds(5, NUMBER)[:3]
     return found_in(train(double_graphs(), CLIP4, SHORT, splits, [0, 1, 2], together=True))
 
 
 def _patience(_: Path) -> Found:
     recipe = replace(RECIPE, patience=2, learning_rate=0.1)
-    return found_in(train(double_graphs(), CLIP4, recipe, folds(3, NUMBER)[:1], [0]))
+    return found_in(train(double_graphs(), CLIP4, recipe, folds(5, NUMBER)[:1], [0]))
 
 
 def _gin(_: Path) -> Found:
     graphs = regressed(double_graphs(), 2)
     recipe = replace(SHORT, loss="squared-error")
     spec = ModelSpec("gin", {"hidden_channels": 8, "num_layers": 2, "dropout": 0.0})
-    return found_in(train(graphs, spec, recipe, folds(3, NUMBER)[:1], [0]))
+    return found_in(train(graphs, spec, recipe, folds(5, NUMBER)[:1], [0]))
 
 
 def _small_last_batch(_: Path) -> Found:
-    """Batches of six graphs and a last one of two, for three processes."""
-    return found_in(train(double_graphs(16), CLIP4, SHORT, [Split(range(14), [14, 15])], [0]))
+    """Batches of five graphs and a last one of two, for three processes."""
+    return found_in(train(double_graphs(16), CLIP4, SHORT, [Split(range(12), [14, 15])], [0]))
 
 
 def _stored(folder: Path) -> Found:
@@ -111,11 +111,11 @@ def _stored(folder: Path) -> Found:
 
 def _max_nodes(_: Path) -> Found:
     recipe = replace(SHORT, max_nodes=20)
-    return found_in(train(double_graphs(), CLIP4, recipe, folds(3, NUMBER)[:1], [0]))
+    return found_in(train(double_graphs(), CLIP4, recipe, folds(5, NUMBER)[:1], [0]))
 
 
 def _local(_: Path) -> Found:
-    splits = folds(3, NUMBER)[:1]
+    splits = folds(5, NUMBER)[:1]
     return found_in(train(double_graphs(), CLIP4, SHORT, splits, [0], local_statistics=True))
 
 
@@ -125,20 +125,20 @@ def _dropout(_: Path) -> Found:
 
     def noted(self: Dropout, x: Tensor) -> Tensor:
         if self.training:
-            masks.append((forward(self, torch.ones(1, 1, 200)) > 0).flatten())
+            masks.append((forward(self, torch.ones(1, 1, 2000)) > 0).flatten())
             self.masks.sub_(1)
         return forward(self, x)
 
     Dropout.forward = noted  # type: ignore[method-assign]
     recipe = replace(SHORT, epochs=2)
-    trained = train(double_graphs(), DROPOUT, recipe, folds(3, NUMBER)[:1], [0])
+    trained = train(double_graphs(), DROPOUT, recipe, folds(5, NUMBER)[:1], [0])
     return {**found_in(trained), "masks": torch.stack(masks)}
 
 
 def _too_many(_: Path) -> Found:
     recipe = replace(SHORT, batch_size=2)
     try:
-        train(double_graphs(), CLIP4, recipe, folds(3, NUMBER)[:1], [0])
+        train(double_graphs(), CLIP4, recipe, folds(5, NUMBER)[:1], [0])
     except InvalidParameterError as error:
         return {"error": str(error)}
     return {}
