@@ -8,6 +8,7 @@ Every file `benchmarks-*.json` of this folder is read; a device can have several
 other measurements.
 """
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -67,10 +68,37 @@ def page(records: Mapping[str, Record]) -> str:
             rows = record.rows[name]
             blocks += [f"{machine(record)}:", table(rows)]
             blocks += [line for row in rows if (line := row.remark())]
+    blocks += large_graphs()
     blocks.append("## Runs")
     for file, record in records.items():
         blocks.append(f"`{file}`, {record.date}: `{record.command}`. {record.provenance()}")
     return "\n\n".join(blocks) + "\n"
+
+
+def large_graphs() -> list[str]:
+    """Return the growth of the cost with the edges of one graph, which `large.py` measures."""
+    path = FOLDER / "large.json"
+    if not path.exists():
+        return []
+    content = json.loads(path.read_text())
+    growth = content["growth"]
+    lines = ["| edges | step, s | memory, MB |", "| ---: | ---: | ---: |"]
+    lines += [
+        f"| {row['edges']:,} | {row['step, s']:.3f} | {row['peak beyond imports, MB']:,} |"
+        for row in growth["rows"]
+    ]
+    time, memory = growth["exponents"].values()
+    machine = content["machine"]
+    return [
+        "## Growth with the edges of one graph",
+        "A training step on the CPU with one large graph of mean degree 10 (edges in both "
+        "directions) and one of 20 nodes; k = 1, T = 2, hidden 32, one thread. Minimum of five "
+        "steps, and peak memory (RssAnon) of the process beyond that after its imports. "
+        f"[large.md](large.md) has how it was measured. Fitted exponents: time {time:.2f}, memory "
+        f"{memory:.2f}.",
+        f"{machine['processor']}, {machine['cores']} cores:",
+        "\n".join(lines),
+    ]
 
 
 def table(rows: Sequence[Row]) -> str:

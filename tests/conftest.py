@@ -96,7 +96,8 @@ WHOLE_PROGRAMS = {
     "report",
     "theory",
 } | {
-    *("test_attributes.py", "test_splits.py", "test_trained.py"),
+    *("test_attributes.py", "test_checkpoint.py", "test_shuffle.py", "test_splits.py"),
+    *("test_stream.py", "test_trained.py", "test_workers.py"),
     *("test_docs.py", "test_examples.py"),
 }
 """Folders and files of tests that train whole models. Shapes are checked in the tests of the layers

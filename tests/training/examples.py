@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import networkx as nx
 import pytest
@@ -10,8 +11,9 @@ from tests.optional import marks_of
 from torch_geometric.data import Data
 
 from clipgnn.graphs.packed import PackedGraphs
+from clipgnn.graphs.storage.stored import StoredGraphs, append_graphs, open_graphs
 from clipgnn.parameters import MODELS
-from clipgnn.training import History, ModelSpec, Recipe, Split
+from clipgnn.training import History, ModelSpec, Recipe, Split, TrainedModels
 from clipgnn.training.engine import Engine
 from clipgnn.training.engines import engine_for as engine_of
 from clipgnn.training.models import new_members
@@ -101,3 +103,21 @@ def engine_for(
 def curves(history: History) -> tuple[list[float], list[float], list[float]]:
     """All curves of a history."""
     return history.train_loss, history.test_score, history.validation_score
+
+
+def on_disk(graphs: PackedGraphs, folder: Path, shard_graphs: int = 7) -> StoredGraphs:
+    """The same graphs on disk, in shards of a number of graphs."""
+    for own in torch.arange(len(graphs)).split(shard_graphs):
+        append_graphs(folder, graphs.subset(own))
+    return open_graphs(folder)
+
+
+def assert_same(one: TrainedModels, other: TrainedModels) -> None:
+    """Check that two trainings are equal bit for bit: weights, curves, outputs and best epoch."""
+    for first, second in zip(one, other, strict=True):
+        assert curves(first.history) == curves(second.history)
+        assert first.history.best_epoch == second.history.best_epoch
+        weights = second.model.state_dict()
+        for name, own in first.model.state_dict().items():
+            assert torch.equal(own, weights[name]), name
+        assert torch.equal(first.test_outputs, second.test_outputs)

@@ -80,6 +80,17 @@ class Scheme(ABC):
         groups = self.groups(graphs.x, graphs.edge_index, graphs.graph_of_node)
         return Partition.of(groups, graphs.graph_of_node, graphs.num_graphs, keys)
 
+    def partition_of(self, graphs: PackedGraphs) -> Partition:
+        """Compute the groups of a data set, without sorting its edges where only `groups` is used.
+
+        Args:
+            graphs: the data set.
+        """
+        if type(self).partition is not Scheme.partition:
+            return self.partition(graphs.to_batch())
+        groups = self.groups(graphs.x, graphs.global_edge_index, graphs.graph_of_node)
+        return Partition.of(groups, graphs.graph_of_node, len(graphs))
+
     @abstractmethod
     def stream(
         self, graphs: ExactBatch, partition: Partition, k: int, generator: Generator | None

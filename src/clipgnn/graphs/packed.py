@@ -238,11 +238,13 @@ class PackedGraphs(GraphConversions):
     def with_tensors(self, change: Callable[[Tensor], Tensor]) -> "PackedGraphs":
         """Apply a function, which does not change the content, to all tensors."""
         values = {field.name: getattr(self, field.name) for field in fields(self)}
+        known = {"directed": self.directed} if "directed" in vars(self) else {}
         return self.unchecked(
+            **known,
             **{
                 name: change(value) if isinstance(value, Tensor) else value
                 for name, value in values.items()
-            }
+            },
         )
 
     def with_targets(self, y: Tensor | None) -> "PackedGraphs":
@@ -259,9 +261,11 @@ class PackedGraphs(GraphConversions):
         converted: dict[str, Any] = {
             field.name: value.to(dtype)
             for field in fields(self)
-            if isinstance(value := getattr(self, field.name), Tensor) and value.is_floating_point()
+            if isinstance(value := getattr(self, field.name), Tensor)
+            and value.is_floating_point()
+            and value.dtype != dtype
         }
-        return replace(self, **converted)
+        return replace(self, **converted) if converted else self
 
     def simplify(self) -> "PackedGraphs":
         """Remove self-loops and duplicate edges.

@@ -150,7 +150,7 @@ class CLIP(Network):
         """Compute the number of colors, the channels of attributes, and the direction."""
         scheme = scheme_named(parameters.get("coloring", CLIPParameters.coloring))
         return {
-            "num_colors": scheme.num_colors(graphs, scheme.partition(graphs.to_batch())),
+            "num_colors": scheme.num_colors(graphs, scheme.partition_of(graphs)),
             "edge_channels": graphs.edge_channels,
             "graph_channels": graphs.graph_channels,
             "directed": graphs.directed,

@@ -16,7 +16,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save as to_bytes
 from torch import Tensor
 
-from clipgnn.errors import InvalidParameterError, ModelFileError, OutputError
+from clipgnn.errors import InvalidParameterError, ModelFileError, OutputError, shown
 from clipgnn.writing import write_file
 
 _FORMAT = "clipgnn-checkpoint/1"
@@ -111,6 +111,19 @@ class Checkpoint:
         return ModelFileError(
             f"{self._path} must be a checkpoint. It is damaged: {reason}. Delete it to begin the "
             "training again."
+        )
+
+
+def check_seconds(seconds: object) -> None:
+    """Check the number of seconds between two checkpoints.
+
+    Raises:
+        InvalidParameterError: if it is not a number of at least 0.
+    """
+    if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not seconds >= 0:
+        raise InvalidParameterError(
+            f"checkpoint_seconds must be a number of at least 0. Got {shown(seconds)}.",
+            parameter="checkpoint_seconds",
         )
 
 

@@ -17,7 +17,7 @@ from clipgnn.graphs.packed import PackedGraphs
 from clipgnn.graphs.storage.stored import StoredGraphs
 from clipgnn.nn.network import Network
 from clipgnn.parameters import Recipe
-from clipgnn.training.checkpoint import Checkpoint, checkpoint_folder, identity_of
+from clipgnn.training.checkpoint import Checkpoint, check_seconds, checkpoint_folder, identity_of
 from clipgnn.training.engine import Engine, tensors_of
 from clipgnn.training.engines import engine_for
 from clipgnn.training.inputs import check_recipe, check_seeds, check_task, device_named
@@ -106,6 +106,7 @@ def train(
         raise InvalidParameterError(
             f"callback must be a function of an Epoch, or None. Got {shown(callback)}."
         )
+    check_seconds(checkpoint_seconds)
     folder = None if checkpoint is None else checkpoint_folder(checkpoint)
     device = device_named(device)
     given = model if isinstance(model, Network) else None

@@ -8,6 +8,7 @@ from typing import Protocol, runtime_checkable
 import torch
 from torch import Tensor
 
+from clipgnn.errors import InvalidParameterError
 from clipgnn.training.best import BestEpoch
 from clipgnn.training.checkpoint import Checkpoint, Progress
 from clipgnn.training.engine import Engine, Evaluated
@@ -196,7 +197,10 @@ class Training:
 
     def _restored(self) -> tuple[int, int, bool]:
         """Restore the state of the checkpoint, if there is one; return how far it is."""
-        found = None if self.checkpoint is None else self.checkpoint.read()
+        if self.checkpoint is None:
+            return 0, 0, False
+        found = self.checkpoint.read()
+        self._check_same(None if found is None else found[1])
         if found is None:
             return 0, 0, False
         tensors, progress = found
@@ -210,6 +214,22 @@ class Training:
             self.engine.optimizer.set_rate(self.engine.recipe.rate(progress.epoch))
         self._seconds = progress.seconds
         return progress.epoch, progress.portion, progress.finished
+
+    def _check_same(self, progress: Progress | None) -> None:
+        """Check that all processes continue from the same checkpoint."""
+        workers = self.engine.workers
+        if workers.alone:
+            return
+        own = [-1, -1] if progress is None else [progress.epoch, progress.portion]
+        # [processes, 2]
+        all_own = workers.gather(torch.tensor(own, device=self.engine.device))
+        if not bool((all_own == all_own[0]).all()):
+            raise InvalidParameterError(
+                "checkpoint must be one folder that all processes read. They found checkpoints "
+                f"after {', '.join(str(max(0, epoch)) for epoch in all_own[:, 0].tolist())} "
+                "epochs, or none. Use a folder on a file system that all machines share.",
+                parameter="checkpoint",
+            )
 
     def _tensors(self) -> dict[str, Tensor]:
         """Everything that changes in training, by name."""

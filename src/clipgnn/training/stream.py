@@ -1,9 +1,15 @@
 """Training graphs that are read from disk, one window after the other.
 
-In every epoch, blocks of `BLOCK_GRAPHS` consecutive graphs are put in a new random order. A window
-has the graphs of the next blocks, in a random order: graphs of one batch come from all blocks of a
-window, and two graphs that are neighbors on disk are in the same window. The next window is read
-while the current one is used.
+In every epoch, blocks of `BLOCK_GRAPHS` consecutive graphs are put in a new random order, which is
+a circle. The first window begins anywhere in it. A window has the graphs of the next blocks, in a
+random order, and all windows have about the same number of graphs. The next window is read while
+the current one is used.
+
+The place of a graph in an epoch is uniform. Two graphs of one block are in one window, unless it
+ends between them. They are in one batch with the probability `(batch_size - 1) / (window - 1)` for
+windows of `window` graphs, instead of `(batch_size - 1) / (graphs - 1)` for a shuffle of all
+graphs, which graphs of different blocks have approximately. A data set of one window is shuffled as
+one in memory.
 """
 
 from collections.abc import Iterator
@@ -30,6 +36,9 @@ BLOCK_GRAPHS = 256
 
 WINDOW_SIZE = 2**21
 """Number of nodes and edges of a window, if graphs are not larger."""
+
+_BLOCKS, _BEGIN = 2**30, 2**30 - 1
+"""Numbers in place of that of a window, for the order of blocks and where the first one begins."""
 
 
 class TrainingGraphs:
@@ -83,71 +92,90 @@ class Streamed(Feed):
         self.stored, self.train, self.network, self.recipe = stored, train, network, recipe
         self.device, self.dtype = device, dtype
         self.seed = torch.tensor([as_signed(seed)])
-        self.window_graphs = _window_graphs(stored, recipe)
+        self.bounds = _bounds(len(train), recipe.batch_size, _window_batches(stored, recipe))
         self._side = torch.cuda.Stream(device) if device.type == "cuda" else None
         self._only: Window | None = None
+        self._first: Window | None = None
 
     @property
     def num_portions(self) -> int:
-        """Number of windows of an epoch; a single graph at the end is left out."""
-        full, rest = divmod(len(self.train), self.window_graphs)
-        return full + (rest > 1)
+        """Number of windows of an epoch."""
+        return len(self.bounds) - 1
 
     @override
     def first(self) -> Portion:
-        return next(self.portions(0))
+        if self._first is None:
+            self._first = self._window(self._load(0, 0))
+        return self._portion(self._first, 0, 0)
 
     @override
     def portions(self, epoch: int, first: int = 0) -> Iterator[Portion]:
+        begun, self._first = self._first, None
         with ThreadPoolExecutor(1) as reader:
-            ahead = self._submit(reader, epoch, first)
+            ahead = None
+            if begun is None or epoch > 0 or first > 0:
+                begun = None
+                ahead = self._submit(reader, epoch, first)
             for number in range(first, self.num_portions):
-                assert ahead is not None
-                ids, loaded = ahead.result()
-                window = self._window(loaded)
+                window = self._window(ahead.result()) if ahead is not None else begun
+                assert window is not None
+                begun = None
                 ahead = self._submit(reader, epoch, number + 1)
-                yield self._portion(window, len(ids), epoch, number)
+                yield self._portion(window, epoch, number)
 
     def positions(self, epoch: int, number: int) -> Tensor:
         """Positions of the training graphs of a window, ascending."""
-        count = len(self.train)
-        blocks = -(-count // BLOCK_GRAPHS)
-        order = torch.argsort(self._keys(-1 - epoch, blocks)) if self.num_portions > 1 else None
-        order = torch.arange(blocks) if order is None else order
-        sizes = torch.full((blocks,), BLOCK_GRAPHS)
-        sizes[order == blocks - 1] = count - (blocks - 1) * BLOCK_GRAPHS
+        count, (start, stop) = len(self.train), self.bounds[number : number + 2]
+        if self.num_portions == 1:
+            return torch.arange(start, stop)
+        order = torch.argsort(self._keys(epoch, _BLOCKS, -(-count // BLOCK_GRAPHS)))
+        # The first window begins anywhere, also inside a block: otherwise the first graphs of
+        # blocks would precede the last ones on average.
+        begin = (start + int(self._keys(epoch, _BEGIN, 1))) % count
+        end = begin + stop - start
+        parts = [self._in_blocks(order, begin, min(end, count))]
+        if end > count:
+            parts.append(self._in_blocks(order, 0, end - count))
+        return torch.cat(parts).sort().values
+
+    def _in_blocks(self, order: Tensor, start: int, stop: int) -> Tensor:
+        """Positions of the graphs from `start` to `stop` in an order of blocks."""
+        sizes = torch.full_like(order, BLOCK_GRAPHS)
+        sizes[order == len(order) - 1] = len(self.train) - (len(order) - 1) * BLOCK_GRAPHS
         ends = sizes.cumsum(0)
-        start = number * self.window_graphs
-        stop = min(start + self.window_graphs, count)
-        # The blocks that overlap with the window, of which the first and the last can be cut.
+        # The blocks that overlap with the range, of which the first and the last can be cut.
         touched = slice(
             int(torch.searchsorted(ends, start, right=True)),
             int(torch.searchsorted(ends, stop - 1, right=True)) + 1,
         )
-        begin = order[touched] * BLOCK_GRAPHS
         first, last = ends[touched] - sizes[touched], ends[touched]
         skipped = (start - first).clamp(min=0)
-        taken = torch.minimum(last, torch.tensor(stop)) - first - skipped
-        return expand_segments(begin + skipped, taken)[2].sort().values
+        taken = last.clamp(max=stop) - first - skipped
+        return expand_segments(order[touched] * BLOCK_GRAPHS + skipped, taken)[2]
+
+    def order(self, epoch: int, number: int) -> Tensor:
+        """Order in which the graphs of a window are used."""
+        count = self.bounds[number + 1] - self.bounds[number]
+        return torch.argsort(self._keys(epoch, number, count))
 
     def _submit(
         self, reader: ThreadPoolExecutor, epoch: int, number: int
-    ) -> "Future[tuple[Tensor, Window | PackedGraphs]] | None":
+    ) -> "Future[Window | PackedGraphs] | None":
         return reader.submit(self._load, epoch, number) if number < self.num_portions else None
 
-    def _load(self, epoch: int, number: int) -> tuple[Tensor, Window | PackedGraphs]:
+    def _load(self, epoch: int, number: int) -> Window | PackedGraphs:
         """Read the graphs of a window, and on the CPU compute what batches need."""
-        ids = self.train.ids(self.positions(epoch, number))
         if self._only is not None:
-            return ids, self._only
+            return self._only
+        ids = self.train.ids(self.positions(epoch, number))
         graphs = self.stored.subset(ids).with_floats(self.dtype)
         check_targets(self.recipe, graphs)
         if self._side is None:
-            return ids, Window(graphs, self.network, self.recipe)
+            return Window(graphs, self.network, self.recipe)
         with torch.cuda.stream(self._side):
             copied = graphs.with_tensors(self._copy)
             self._side.synchronize()  # waits in this thread only
-        return ids, copied
+        return copied
 
     def _copy(self, tensor: Tensor) -> Tensor:
         return tensor.pin_memory().to(self.device, non_blocking=True)
@@ -163,23 +191,35 @@ class Streamed(Feed):
             self._only = loaded
         return loaded
 
-    def _portion(self, window: Window, count: int, epoch: int, number: int) -> Portion:
-        order = torch.argsort(self._keys(-1 - epoch - (number << 32), count) & (2**62 - 1))
+    def _portion(self, window: Window, epoch: int, number: int) -> Portion:
+        order = self.order(epoch, number)
         if self.recipe.max_nodes is not None:
             counts = window.assembler.node_count.cpu()[order]
             cut, steps = cut_by_nodes(order, counts, self.recipe.max_nodes, window.padding)
             return Portion(window, cut[None].to(self.device), steps)
-        steps = num_steps(count, self.recipe.batch_size)
+        steps = num_steps(len(order), self.recipe.batch_size)
         length = steps * self.recipe.batch_size
-        padded = functional.pad(order, (0, max(0, length - count)), value=window.padding)
+        padded = functional.pad(order, (0, max(0, length - len(order))), value=window.padding)
         return Portion(window, padded[None, :length].to(self.device), steps)
 
-    def _keys(self, counter: int, count: int) -> Tensor:
-        return hashed_integers(self.seed, torch.tensor([counter]), 1, count).flatten()
+    def _keys(self, epoch: int, number: int, count: int) -> Tensor:
+        """Random numbers of a window, or of the blocks, in an epoch."""
+        counter = torch.tensor([-1 - epoch - (number << 32)])
+        return hashed_integers(self.seed, counter, 1, count).flatten() & (2**62 - 1)
 
 
-def _window_graphs(stored: StoredGraphs, recipe: Recipe) -> int:
-    """Number of graphs of a window: full batches with about `WINDOW_SIZE` nodes and edges."""
+def _window_batches(stored: StoredGraphs, recipe: Recipe) -> int:
+    """Largest number of batches of a window: they have about `WINDOW_SIZE` nodes and edges."""
     size = (stored.num_nodes + stored.num_edges) / len(stored)
-    batches = max(1, int(WINDOW_SIZE / max(1.0, size)) // recipe.batch_size)
-    return max(2, batches * recipe.batch_size)
+    return max(1, int(WINDOW_SIZE / max(1.0, size)) // recipe.batch_size)
+
+
+def _bounds(count: int, batch_size: int, batches: int) -> list[int]:
+    """First graph of each window, and the number of graphs.
+
+    Windows have full batches, and about the same number of them: the graphs of a short one would
+    come from few blocks. A single graph that is left over belongs to the last window.
+    """
+    steps = num_steps(count, batch_size)
+    windows = -(-steps // batches)
+    return [number * steps // windows * batch_size for number in range(windows)] + [count]

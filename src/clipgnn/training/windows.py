@@ -39,7 +39,7 @@ class Window:
 
     def __init__(self, graphs: PackedGraphs, network: Network, recipe: Recipe) -> None:
         network.check_channels(graphs)
-        partition = network.scheme.partition(graphs.to_batch())
+        partition = network.scheme.partition_of(graphs)
         self.sampler: Sampler | None = None
         if network.num_colorings_for(training=True):
             self.sampler = network.scheme.sampler(graphs, partition)
@@ -88,6 +88,8 @@ def num_steps(num_graphs: int, batch_size: int) -> int:
 def cut_by_nodes(order: Tensor, counts: Tensor, max_nodes: int, padding: int) -> tuple[Tensor, int]:
     """Cut graphs into batches with at most a number of nodes, but at least two graphs.
 
+    The last batch has three graphs of any size if a single one would be left otherwise.
+
     Args:
         order: `[graphs]`, the graphs.
         counts: `[graphs]`, their numbers of nodes.
@@ -100,16 +102,19 @@ def cut_by_nodes(order: Tensor, counts: Tensor, max_nodes: int, padding: int) ->
     Example:
         >>> sizes = torch.tensor([2, 2, 2, 9, 1, 1])
         >>> cut_by_nodes(torch.arange(6), sizes, 6, -1)[0].view(-1, 3)
-        tensor([[ 0,  1,  2],
-                [ 3,  4,  5]])
+        tensor([[0, 1, 2],
+                [3, 4, 5]])
     """
     ends = counts.cumsum(0).tolist()
     starts = [0]
     while True:
         before = ends[starts[-1] - 1] if starts[-1] else 0
         stop = max(bisect_right(ends, before + max_nodes), starts[-1] + 2)
+        # A single last graph has no batch statistics: it gets another one, or joins this batch.
+        if stop + 1 == len(ends) and stop > starts[-1] + 2:
+            stop -= 1
         if stop + 1 >= len(ends):
-            break  # a single last graph has no batch statistics, and joins this batch
+            break
         starts.append(stop)
     sizes = torch.tensor([*starts, len(ends)]).diff()
     return _padded(order, sizes, padding).flatten(), len(starts)

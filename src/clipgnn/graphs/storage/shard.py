@@ -18,6 +18,7 @@ from torch import Tensor
 
 from clipgnn.errors import DatasetFileError, InvalidGraphError
 from clipgnn.graphs.packed import PackedGraphs
+from clipgnn.graphs.storage.heap import release_freed_memory
 from clipgnn.graphs.storage.schema import Schema
 from clipgnn.ops.pointers import expand_segments, pointers_from_counts
 from clipgnn.writing import write_file
@@ -165,6 +166,7 @@ class Shard:
             mapped = self._map()
             self._check_content(mapped)
             self._mapped = mapped
+            release_freed_memory()
         return self._mapped
 
     def _check_size(self) -> None:

@@ -197,9 +197,11 @@ class StoredGraphs:
             if start < stop
         ]
         joined = self._scaled(concatenated(parts))
-        if torch.equal(ordered, chosen):
-            return joined
-        return joined.subset(inverse_order(order))
+        if not torch.equal(ordered, chosen):
+            joined = joined.subset(inverse_order(order))
+        if not self.directed:
+            vars(joined)["directed"] = False  # otherwise two sorts of all edges would find it
+        return joined
 
     def _scaled(self, graphs: PackedGraphs) -> PackedGraphs:
         if self.scaling is None or graphs.y is None:
