@@ -258,7 +258,7 @@ def test_graphs_to_predict(kind: Any) -> None:
         (None, "Got NoneType"),
         (GRAPHS[0], "Got a single Graph"),
         (PLAIN, "nodes must have the attribute 'letter'. Got no attributes"),
-        (PackedGraphs.from_networkx(PLAIN), "encoding of the training graphs"),
+        (PackedGraphs.from_networkx(PLAIN), "the attribute 'letter' of the encoding. Got none"),
     ]:
         with pytest.raises(InvalidGraphError, match=message):
             predict(graphs)

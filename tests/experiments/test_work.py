@@ -21,7 +21,7 @@ from clipgnn.experiments.store import Store
 from clipgnn.experiments.work import run_trials
 from clipgnn.parameters import MODELS, NONE, Rule, Value
 from clipgnn.training import loop
-from clipgnn.training.engine import Engine
+from clipgnn.training.engines import engine_for
 
 NEEDS_DATA = {
     "num_colors",  # enough for the largest group
@@ -77,12 +77,11 @@ def test_what_the_schema_accepts_can_be_trained(monkeypatch, model, key, value):
 def test_folds_are_one_computation_where_the_schema_says_so(monkeypatch, model, engines):
     built = []
 
-    class Spy(Engine):
-        def __init__(self, graphs, network, recipe, splits, *rest):
-            built.append(len(splits))
-            super().__init__(graphs, network, recipe, splits, *rest)
+    def spy(graphs, network, recipe, splits, *rest):
+        built.append(len(splits))
+        return engine_for(graphs, network, recipe, splits, *rest)
 
-    monkeypatch.setattr(loop, "Engine", Spy)
+    monkeypatch.setattr(loop, "engine_for", spy)
     content = {"datasets": ["csl"], "models": [{"model": model}], "grid": {"epochs": 1}}
     run_trials(parse_experiment(content, "a", "a.toml").trials()[:3])
     assert built == engines

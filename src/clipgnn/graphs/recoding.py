@@ -50,7 +50,8 @@ def _nodes(
     """Attributes of nodes; labels stay labels if all of them are known."""
     if not encoding.nodes:
         return torch.zeros_like(graphs.node_pointers[:1]).repeat(graphs.x.shape[0])
-    rows = _channels("nodes", graphs.attributes(), own, encoding.nodes, strict=strict)
+    given = graphs.attributes() if own else None
+    rows = _channels("nodes", given, own, encoding.nodes, strict=strict)
     assert rows is not None
     single = len(encoding.nodes) == 1 and isinstance(encoding.nodes[0], Categories)
     if single and bool((rows.sum(1) == 1).all()):

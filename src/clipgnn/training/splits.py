@@ -29,6 +29,7 @@ class Split:
         fresh: a second test set, such as graphs of another source, whose scores are recorded and
             never used for a selection; can be empty.
         masks: internal; `dataclasses.replace` sets it to keep the lengths of masks.
+        rest: internal; set by `Split.others`.
 
     Attributes:
         rest: whether all graphs that are in no other part are trained on; see `Split.others`.
@@ -61,9 +62,7 @@ class Split:
             >>> Split.others(test=[1]).with_train(4).train
             tensor([0, 2, 3])
         """
-        split = cls((), test, validation, fresh)
-        object.__setattr__(split, "rest", True)
-        return split
+        return cls((), test, validation, fresh, rest=True)
 
     @property
     def evaluated(self) -> Tensor:
@@ -90,6 +89,7 @@ class Split:
         validation: GraphIndices = (),
         fresh: GraphIndices = (),
         masks: Sequence["FromMask"] = (),
+        rest: bool = False,
     ) -> None:
         found = []
         for name, part in zip(_PARTS, (train, test, validation, fresh), strict=True):
@@ -99,7 +99,7 @@ class Split:
                 found.append(FromMask(indices, length))
             object.__setattr__(self, name, indices)
         object.__setattr__(self, "masks", tuple(found))
-        object.__setattr__(self, "rest", False)
+        object.__setattr__(self, "rest", rest)
 
 
 class FromMask(NamedTuple):
