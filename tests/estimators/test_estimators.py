@@ -20,7 +20,7 @@ from tests.estimators.examples import FAST, rings_and_chains
 from torch_geometric.utils import from_networkx
 
 from clipgnn import CLIPClassifier, CLIPRegressor, PackedGraphs
-from clipgnn.errors import DivergedError, InvalidGraphError, InvalidParameterError
+from clipgnn.errors import DivergedError, InvalidParameterError
 from clipgnn.estimators.progress import TrainingProgress
 from clipgnn.training import Epoch, Recipe
 
@@ -215,15 +215,18 @@ def test_a_fit_that_fails_changes_nothing() -> None:
     np.testing.assert_array_equal(model.predict_proba(GRAPHS), expected)
 
 
-def test_data_sets_of_another_encoding_are_refused() -> None:
+def test_data_sets_are_read_with_the_encoding_of_the_model() -> None:
     model = CLIPClassifier(**FAST).fit(GRAPHS, CLASSES)
     same = PackedGraphs.from_networkx(GRAPHS, encoding=model.encoding_)
     assert model.predict(same).tolist() == CLASSES
     others = [graph.copy() for graph in GRAPHS]
     for graph in others:
         nx.set_node_attributes(graph, {node: "xy"[node % 2] for node in graph}, "letter")
-    with pytest.raises(InvalidGraphError, match="encoding of the training graphs"):
-        model.predict(PackedGraphs.from_networkx(others))
+    with pytest.warns(UserWarning, match="'letter' that the encoding does not know"):
+        expected = model.predict_proba(others)
+    with pytest.warns(UserWarning, match="'letter' that the encoding does not know"):
+        found = model.predict_proba(PackedGraphs.from_networkx(others))
+    assert np.array_equal(found, expected)
 
 
 def test_class_weights() -> None:
