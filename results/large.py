@@ -146,13 +146,13 @@ def train_windows(folder: Path, name: str) -> dict[str, Any]:
 def compare(folder: Path, name: str) -> dict[str, Any]:
     """Alternate epochs of training on disk and in memory: graphs a second, without evaluation."""
     stored = open_graphs(folder / name)
-    split = Split.others()
+    split, recipe = Split.others(), replace(RECIPE, epochs=ROUNDS + 1)
     cpu = torch.device("cpu")
     engines: dict[str, Engine] = {}
     sets: dict[str, PackedGraphs | StoredGraphs] = {"disk": stored, "memory": stored.load()}
     for kind, graphs in sets.items():
-        network = new_members(MODEL, graphs, RECIPE, [SEED])
-        engines[kind] = engine_for(graphs, network, RECIPE, [split], [SEED], cpu)
+        network = new_members(MODEL, graphs, recipe, [SEED])
+        engines[kind] = engine_for(graphs, network, recipe, [split], [SEED], cpu)
     walls: dict[str, list[float]] = {kind: [] for kind in engines}
     busy: dict[str, list[float]] = {kind: [] for kind in engines}
     for epoch in range(ROUNDS + 1):
