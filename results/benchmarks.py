@@ -92,7 +92,7 @@ def large_graphs() -> list[str]:
     return [
         "## Growth with the edges of one graph",
         "A training step on the CPU with one large graph of mean degree 10 (edges in both "
-        "directions) and one of 20 nodes; k = 1, T = 2, hidden 32, one thread. Minimum of five "
+        "directions) and one of 20 nodes; k = 1, T = 2, hidden 32, one thread. Minimum of 20 "
         "steps, and peak memory (RssAnon) of the process beyond that after its imports. "
         f"[large.md](large.md) has how it was measured. Fitted exponents: time {time:.2f}, memory "
         f"{memory:.2f}.",

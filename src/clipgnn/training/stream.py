@@ -22,6 +22,7 @@ from typing_extensions import override
 
 from clipgnn.graphs.packed import PackedGraphs
 from clipgnn.graphs.seeds import as_signed
+from clipgnn.graphs.storage.heap import release_freed_memory
 from clipgnn.graphs.storage.stored import StoredGraphs
 from clipgnn.nn.network import Network
 from clipgnn.ops.hashing import hashed_integers
@@ -39,6 +40,9 @@ WINDOW_SIZE = 2**21
 
 _BLOCKS, _BEGIN = 2**30, 2**30 - 1
 """Numbers in place of that of a window, for the order of blocks and where the first one begins."""
+
+Ahead = Future[Window | PackedGraphs]
+"""A window that is read by another thread."""
 
 
 class TrainingGraphs:
@@ -95,7 +99,7 @@ class Streamed(Feed):
         self.bounds = _bounds(len(train), recipe.batch_size, _window_batches(stored, recipe))
         self._side = torch.cuda.Stream(device) if device.type == "cuda" else None
         self._only: Window | None = None
-        self._first: Window | None = None
+        self._begun: tuple[int, int, Ahead] | None = None  # epoch and number of a window
 
     @property
     def num_portions(self) -> int:
@@ -104,24 +108,27 @@ class Streamed(Feed):
 
     @override
     def first(self) -> Portion:
-        if self._first is None:
-            self._first = self._window(self._load(0, 0))
-        return self._portion(self._first, 0, 0)
+        if self._begun is None:
+            with ThreadPoolExecutor(1) as reader:
+                self._begun = (0, 0, reader.submit(self._load, 0, 0))
+        return self._portion(self._window(self._begun[2].result()), 0, 0)
 
     @override
     def portions(self, epoch: int, first: int = 0) -> Iterator[Portion]:
-        begun, self._first = self._first, None
+        begun, self._begun = self._begun, None
         with ThreadPoolExecutor(1) as reader:
-            ahead = None
-            if begun is None or epoch > 0 or first > 0:
-                begun = None
+            if begun is not None and begun[:2] == (epoch, first):
+                ahead: Ahead | None = begun[2]
+            else:
                 ahead = self._submit(reader, epoch, first)
+            begun = None
             for number in range(first, self.num_portions):
-                window = self._window(ahead.result()) if ahead is not None else begun
-                assert window is not None
-                begun = None
+                assert ahead is not None
+                window = self._window(ahead.result())
                 ahead = self._submit(reader, epoch, number + 1)
                 yield self._portion(window, epoch, number)
+        if ahead is not None:
+            self._begun = (epoch + 1, 0, ahead)
 
     def positions(self, epoch: int, number: int) -> Tensor:
         """Positions of the training graphs of a window, ascending."""
@@ -158,10 +165,13 @@ class Streamed(Feed):
         count = self.bounds[number + 1] - self.bounds[number]
         return torch.argsort(self._keys(epoch, number, count))
 
-    def _submit(
-        self, reader: ThreadPoolExecutor, epoch: int, number: int
-    ) -> "Future[Window | PackedGraphs] | None":
-        return reader.submit(self._load, epoch, number) if number < self.num_portions else None
+    def _submit(self, reader: ThreadPoolExecutor, epoch: int, number: int) -> Ahead | None:
+        """Begin to read a window; after the last one, the first one of the next epoch."""
+        if number == self.num_portions:
+            epoch, number = epoch + 1, 0
+            if epoch >= self.recipe.epochs:
+                return None
+        return reader.submit(self._load, epoch, number)
 
     def _load(self, epoch: int, number: int) -> Window | PackedGraphs:
         """Read the graphs of a window, and on the CPU compute what batches need."""
@@ -171,7 +181,9 @@ class Streamed(Feed):
         graphs = self.stored.subset(ids).with_floats(self.dtype)
         check_targets(self.recipe, graphs)
         if self._side is None:
-            return Window(graphs, self.network, self.recipe)
+            window = Window(graphs, self.network, self.recipe)
+            release_freed_memory()
+            return window
         with torch.cuda.stream(self._side):
             copied = graphs.with_tensors(self._copy)
             self._side.synchronize()  # waits in this thread only
