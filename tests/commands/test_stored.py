@@ -13,6 +13,7 @@ from tests.commands.test_graph_commands import FAST, call
 from tests.estimators.test_stored import CLASSES, GRAPHS, _classes
 
 from clipgnn import CLIPClassifier, PackedGraphs, load
+from clipgnn.graphs.storage.stored import TargetNames, save_graphs
 
 __all__ = ["call"]
 
@@ -115,3 +116,32 @@ def test_graphs_of_another_vocabulary_are_read_with_that_of_the_model(call: Comm
     assert status == 0
     assert "'letter' that the encoding does not know, 'c'" in err
     assert len(out.splitlines()) == len(CLASSES) + 1
+
+
+def test_only_checkpoints_are_deleted(call: Command) -> None:
+    """Also if the model is written to their folder, and its name is similar."""
+    _classes(Path("graphs"))
+    kept = Path("kept")
+    kept.mkdir()
+    for name in ("models-mine.safetensors", "notes.txt"):
+        (kept / name).write_text("precious")
+    (kept / ".models-0.safetensors.0123456789abcdef").write_text("left by a kill")
+    output = kept / "models-1.safetensors"
+    status, _, _ = call("train", "graphs", "-o", str(output), "--checkpoint", "kept", *SHORT)
+    assert status == 0
+    found = {own.name for own in kept.iterdir()}
+    assert found == {"models-mine.safetensors", "notes.txt", "models-1.safetensors"}
+    assert CLIPClassifier.load(output).classes_.tolist() == ["chain", "ring"]
+
+
+def test_names_with_line_separators(call: Command) -> None:
+    y = [int(own == "ring") for own in CLASSES]
+    names = TargetNames(("shape",), ("a\u2028x", "b\nc"))
+    save_graphs(PackedGraphs.from_networkx(GRAPHS, y=y), "graphs", names)
+    call("train", "graphs", *SHORT)
+    call("predict", "model.safetensors", "graphs", "-o", "found.csv")
+    with Path("found.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == len(GRAPHS)
+    expected = {"graph", "predicted_shape", "probability_a\u2028x", "probability_b\nc"}
+    assert set(rows[0]) == expected

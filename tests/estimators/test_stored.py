@@ -4,6 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import networkx as nx
 import numpy as np
 import pytest
 import torch
@@ -11,6 +12,7 @@ from tests.estimators.examples import FAST, rings_and_chains
 
 from clipgnn import CLIPClassifier, CLIPEmbedding, CLIPRegressor, PackedGraphs
 from clipgnn.errors import InvalidParameterError
+from clipgnn.estimators.base import _sample
 from clipgnn.estimators.stored import scaling_of, validation_graphs
 from clipgnn.graphs.storage.stored import StoredGraphs, TargetNames, save_graphs
 
@@ -119,3 +121,49 @@ def test_wrong_targets(tmp_path: Path) -> None:
             model.fit(none)
     with pytest.raises(InvalidParameterError, match="node_attributes must not be given if X is a"):
         CLIPClassifier(**SHORT, node_attributes=["letter"]).fit(classes)
+
+
+def test_the_first_graph_can_be_without_nodes(tmp_path: Path) -> None:
+    plain = [nx.path_graph(own % 4 + 2) for own in range(11)]
+    graphs = PackedGraphs.from_networkx([nx.empty_graph(0), *plain], y=[0, 1] * 6)
+    stored = graphs.save(tmp_path)
+    assert stored.example().x.shape[0] > 0
+    expected = CLIPClassifier(**SHORT).fit(graphs, graphs.targets)
+    found = CLIPClassifier(**SHORT).fit(stored)
+    assert np.array_equal(found.predict_proba(stored), expected.predict_proba(graphs))
+
+
+def test_three_fits_with_checkpoints(tmp_path: Path) -> None:
+    settings = {**SHORT, "epochs": 1, "warm_start": True, "checkpoint": tmp_path / "kept"}
+    model = CLIPClassifier(**settings)
+    for _ in range(3):
+        model.fit(GRAPHS, CLASSES)
+    assert model.history_[0].curves.epochs == 3
+
+
+def test_checkpoints_need_a_seed(tmp_path: Path) -> None:
+    model = CLIPClassifier(**{**SHORT, "random_state": None}, checkpoint=tmp_path)
+    with pytest.raises(InvalidParameterError, match="random_state must be an integer"):
+        model.fit(GRAPHS, CLASSES)
+
+
+def test_classes_without_a_name(tmp_path: Path) -> None:
+    y = [own % 3 for own in range(len(GRAPHS))]
+    graphs = PackedGraphs.from_networkx(GRAPHS, y=y)
+    stored = save_graphs(graphs, tmp_path, TargetNames(("shape",), ("chain", "ring")))
+    with pytest.raises(InvalidParameterError, match="must have a name for each class"):
+        CLIPClassifier(**SHORT).fit(stored)
+
+
+def test_samples_of_very_many_graphs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Floats do not have all indices above 2^24."""
+    stored, chosen = _classes(tmp_path), []
+
+    def take(graphs: StoredGraphs, own: torch.Tensor) -> PackedGraphs:
+        chosen.append(own)
+        return graphs.load()
+
+    monkeypatch.setattr(StoredGraphs, "__getitem__", take)
+    monkeypatch.setattr("clipgnn.estimators.base.len", lambda _: 10**8, raising=False)
+    _sample(stored)
+    assert (int(chosen[0][0]), int(chosen[0][-1])) == (0, 10**8 - 1)

@@ -11,10 +11,10 @@ from clipgnn.errors import ClipGNNError, InvalidParameterError, MissingDependenc
 from clipgnn.experiments.executors.ray_connection import RayConnection, reason_of
 from clipgnn.writing import write_file
 
-MODEL = "model.safetensors"
+MODEL = "clipgnn-ray-model.safetensors"
 """File of the model in the folder of checkpoints."""
 
-RAY_FOLDER = "ray"
+RAY_FOLDER = "clipgnn-ray"
 """Folder in the folder of checkpoints for files of Ray Train."""
 
 MAX_FAILURES = 5
@@ -46,6 +46,7 @@ def train_with_ray(
             parameter="checkpoint",
         )
     kept = training.checkpoint
+    (kept / MODEL).unlink(missing_ok=True)  # of an earlier training that was interrupted
     with RayConnection(address) as connection:
         on_gpu = training.device != "cpu" and _has(connection.ray, "GPU", num_workers)
         if not on_gpu and not _has(connection.ray, "CPU", num_workers):
@@ -65,7 +66,7 @@ def train_with_ray(
     write_file(output, model.read_bytes())
     model.unlink()
     shutil.rmtree(kept / RAY_FOLDER, ignore_errors=True)
-    delete_checkpoints(kept)
+    delete_checkpoints(kept, output)
 
 
 def _run(training: StoredTraining, num_workers: int, kept: Path, *, on_gpu: bool) -> None:

@@ -4,7 +4,7 @@ import csv
 import io
 import logging
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from importlib import import_module
 from pathlib import Path
@@ -50,9 +50,9 @@ class StoredPrediction:
 
     def parts(self) -> list[tuple[int, int]]:
         """First and last graph of each part."""
-        count = len(_graphs(self.folder))
-        starts = range(0, count, PART_GRAPHS)
-        return [(start, min(start + PART_GRAPHS, count)) for start in starts]
+        graphs = _graphs(self.folder)
+        count, at_once = len(graphs), graphs.graphs_at_once(PART_GRAPHS)
+        return [(start, min(start + at_once, count)) for start in range(0, count, at_once)]
 
 
 class PartPredictor:
@@ -72,18 +72,22 @@ class PartPredictor:
 
     def header(self) -> str:
         """The line of column names."""
-        return self._csv(0, 1, header=True).splitlines(keepends=True)[0]
+        import torch
+
+        found = predictions_of(self._model, self._graphs.example(), spread=self._spread)
+        rows = {} if self._graphs.rows(torch.zeros(1, dtype=torch.int64)) is None else {"row": None}
+        return _as_csv([["graph", *rows, *found.columns()]])
 
     def part(self, start: int, stop: int) -> str:
         """Predictions of consecutive graphs, as lines of a CSV file."""
-        return self._csv(start, stop, header=False)
+        return _as_csv(zip(*self._columns(start, stop).values(), strict=True))
 
     def __call__(self, batch: dict[str, Any]) -> dict[str, list[str]]:
         """Predict parts, as a function of Ray Data on batches of rows."""
         bounds = zip(batch["start"].tolist(), batch["stop"].tolist(), strict=True)
         return {"lines": [self.part(*bound) for bound in bounds]}
 
-    def _csv(self, start: int, stop: int, *, header: bool) -> str:
+    def _columns(self, start: int, stop: int) -> dict[str, list[Any]]:
         import torch
 
         found = predictions_of(self._model, self._graphs[start:stop], spread=self._spread)
@@ -91,13 +95,13 @@ class PartPredictor:
         columns: dict[str, list[Any]] = {"graph": list(range(start + 1, stop + 1))}
         if rows is not None:
             columns["row"] = (rows + 1).tolist()
-        columns |= found.columns()
-        file = io.StringIO()
-        writer = csv.writer(file, lineterminator="\n")
-        if header:
-            writer.writerow(columns)
-        writer.writerows(zip(*columns.values(), strict=True))
-        return file.getvalue()
+        return columns | found.columns()
+
+
+def _as_csv(rows: Iterable[Sequence[Any]]) -> str:
+    file = io.StringIO()
+    csv.writer(file, lineterminator="\n").writerows(rows)
+    return file.getvalue()
 
 
 def predicted_here(prediction: StoredPrediction, *, shown: bool) -> Iterator[str]:

@@ -1,5 +1,6 @@
 """Training on graphs on disk, in this process, in those of torchrun or on a Ray cluster."""
 
+import re
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -11,6 +12,9 @@ from clipgnn.parameters.targets import Task
 
 if TYPE_CHECKING:
     from clipgnn import CLIPClassifier, CLIPRegressor
+
+_CHECKPOINT = re.compile(r"models-\d+\.safetensors|\.models-\d+\.safetensors\.[0-9a-f]{16}")
+"""Names of checkpoints, and of files that a kill leaves while one is written."""
 
 
 @dataclass(frozen=True)
@@ -105,11 +109,18 @@ def check_folder(folder: Path) -> None:
         )
 
 
-def delete_checkpoints(folder: Path | None) -> None:
-    """Delete the checkpoints of a training that has ended, and their folder if it is then empty."""
+def delete_checkpoints(folder: Path | None, output: Path) -> None:
+    """Delete the checkpoints of a training that has ended, and their folder if it is then empty.
+
+    Args:
+        folder: the folder of checkpoints, or None.
+        output: file of the model, which is kept.
+    """
     if folder is None:
         return
-    for file in folder.glob("models-*.safetensors"):
-        file.unlink(missing_ok=True)
+    folder = folder.expanduser()
+    for file in folder.iterdir():
+        if _CHECKPOINT.fullmatch(file.name) and file.resolve() != output.resolve():
+            file.unlink(missing_ok=True)
     with suppress(OSError):
         folder.rmdir()

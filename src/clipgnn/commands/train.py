@@ -125,7 +125,7 @@ def _finish(model: "CLIPClassifier | CLIPRegressor", output: Path, checkpoint: P
     """Write the model, and delete the checkpoints, which are no longer needed."""
     model.checkpoint = None
     model.save(output)
-    delete_checkpoints(checkpoint)
+    delete_checkpoints(checkpoint, output)
 
 
 def _trained_on(training: StoredTraining, model: "CLIPClassifier | CLIPRegressor") -> str:

@@ -152,6 +152,11 @@ class GraphEstimator(BaseEstimator, ABC):  # type: ignore[misc]
                 "X must have at least two graphs, for batch statistics. Got one sample."
             )
         self._check_counts()
+        if self.checkpoint is not None and not isinstance(self.random_state, int | np.integer):
+            raise InvalidParameterError(
+                "random_state must be an integer if there are checkpoints, so that another call "
+                f"continues the same training. Got {shown(self.random_state)}."
+            )
         random = _random(self.random_state)
         workers = current_workers()
         drawn = random.randint(SEEDS, size=2 * self.n_ensemble + 1).tolist()
@@ -218,6 +223,7 @@ class GraphEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         trained: list[TrainedModel] = []
         for number, model in enumerate(self.models_):
             split, seed = [splits[number]], [seeds[number]]
+            before = self.history_[number].curves.epochs
             trained += train(
                 graphs,
                 model,
@@ -226,7 +232,7 @@ class GraphEstimator(BaseEstimator, ABC):  # type: ignore[misc]
                 seed,
                 device,
                 callback=partial(progress, first=number),
-                checkpoint=None if folder is None else folder / f"continued-{number}",
+                checkpoint=None if folder is None else folder / f"continued-{number}-{before}",
                 checkpoint_seconds=self.checkpoint_seconds,
             )
         return trained
@@ -365,7 +371,9 @@ def _sample(graphs: PackedGraphs | StoredGraphs) -> PackedGraphs:
     """Some of the graphs on disk, or all graphs in memory."""
     if isinstance(graphs, PackedGraphs):
         return graphs
-    return graphs[torch.linspace(0, len(graphs) - 1, min(len(graphs), READ_GRAPHS)).long()]
+    count = min(len(graphs), READ_GRAPHS)
+    # In integers: floats do not have all of the numbers above 2^24.
+    return graphs[torch.arange(count) * (len(graphs) - 1) // max(1, count - 1)]
 
 
 def _device_named(device: str) -> str:

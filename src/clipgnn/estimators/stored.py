@@ -41,6 +41,11 @@ def classes_of(graphs: StoredGraphs) -> NDArray[Any]:
     if count < 2:
         raise InvalidParameterError(f"{graphs.name!r} must have at least two classes. Got one.")
     names = None if graphs.target_names is None else graphs.target_names.classes
+    if names is not None and len(names) < count:
+        raise InvalidParameterError(
+            f"{graphs.name!r} must have a name for each class. Got {len(names)} names and class "
+            f"{count - 1}. Convert all graphs together."
+        )
     return np.arange(count) if names is None else np.array(names)
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor
+from torch.nn import functional
 
 from clipgnn.graphs.assembly import Capacity
 from clipgnn.graphs.capacity import FixedBatch
@@ -185,8 +186,11 @@ class Engine:
         alone = self.workers.alone
         position = torch.arange(self.width, device=self.device)
         chosen = self.order.index_select(1, self.batch_number * self.width + position)
-        whole, chosen = chosen, self.workers.own_part(chosen)
         assembler = self.window.assembler
+        missing = self.workers.size - self.width
+        if missing > 0:  # a graph of padding for each process without a graph of the batch
+            chosen = functional.pad(chosen, (0, missing), value=assembler.padding)
+        whole, chosen = chosen, self.workers.own_part(chosen)
         if self.feed.fixed_capacity:
             batch = assembler.batch(chosen, self.capacity)
         else:

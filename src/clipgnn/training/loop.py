@@ -176,7 +176,7 @@ def _check_trainable(
     workers: Workers,
 ) -> None:
     # Targets of graphs on disk are checked when they are read.
-    checked = graphs if isinstance(graphs, PackedGraphs) else graphs[:1]
+    checked = graphs if isinstance(graphs, PackedGraphs) else graphs.example()
     check_targets(recipe, checked)
     if recipe.max_nodes is None and recipe.batch_size < workers.size:
         raise InvalidParameterError(

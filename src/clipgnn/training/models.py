@@ -109,7 +109,7 @@ def new_members(
     parameters: dict[str, Any] = dict(spec.parameters)
     if isinstance(graphs, StoredGraphs):
         parameters = _of_all_parts(build, graphs, parameters)
-    example = graphs if isinstance(graphs, PackedGraphs) else graphs[:1]
+    example = graphs if isinstance(graphs, PackedGraphs) else graphs.example()
     with torch.random.fork_rng([]):  # the constructor draws weights that are replaced
         network = build.from_graphs(
             example,
@@ -125,10 +125,18 @@ def _of_all_parts(
     build: type[Network], graphs: StoredGraphs, parameters: dict[str, Any]
 ) -> dict[str, Any]:
     """Add the parameters that depend on all graphs, which are read in parts, unless given."""
+    example = graphs.example()
+    needed = build.parameters_from_graphs(example, parameters).keys()
+    recorded = {
+        "directed": graphs.directed,
+        "edge_channels": example.edge_channels,
+        "graph_channels": example.graph_channels,
+    }
+    known = {name: own for name, own in recorded.items() if name in needed} | parameters
+    if needed <= known.keys():
+        return known
     found = (build.parameters_from_graphs(part, parameters) for part in graphs.parts(PART_GRAPHS))
-    if build.parameters_from_graphs(graphs[:1], parameters).keys() <= parameters.keys():
-        return parameters
-    return reduce(build.joined_parameters, found) | parameters
+    return reduce(build.joined_parameters, found) | known
 
 
 def copies(
@@ -140,7 +148,7 @@ def copies(
         InvalidParameterError: if the network has several members, or does not match the targets.
         InvalidGraphError: if the network cannot read the graphs.
     """
-    network.check_graphs(graphs if isinstance(graphs, PackedGraphs) else graphs[:1])
+    network.check_graphs(graphs if isinstance(graphs, PackedGraphs) else graphs.example())
     config = network.config
     wanted = {
         "in_channels": graphs.in_channels,

@@ -46,7 +46,8 @@ class Workers:
         """The integers of the first process, which random numbers of the others replace."""
         if self.alone:
             return list(numbers)
-        shared = torch.tensor(numbers)
+        on_gpu = dist.get_backend() == "nccl"
+        shared = torch.tensor(numbers, device="cuda" if on_gpu else "cpu")
         dist.broadcast(shared, 0)
         return [int(own) for own in shared]
 

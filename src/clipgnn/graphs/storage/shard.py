@@ -141,6 +141,10 @@ class Shard:
             pointers[_EDGE_COUNTS],
         )
 
+    def first_with_nodes(self) -> PackedGraphs:
+        """Read the first graph that has nodes."""
+        return self.subset(self._tensors()[_NODE_COUNTS].long().nonzero()[0])
+
     def rows(self, chosen: Tensor) -> Tensor | None:
         """Positions of graphs in the file that they were read from; None if they are not known."""
         rows = self._tensors().get(ROWS)

@@ -229,9 +229,25 @@ class StoredGraphs:
         return self.subset(torch.arange(len(self)))
 
     def parts(self, num_graphs: int = SHARD_GRAPHS) -> Iterator[PackedGraphs]:
-        """Read all graphs, in parts of at most a number of graphs, one after the other."""
-        for start in range(0, len(self), num_graphs):
-            yield self.subset(torch.arange(start, min(start + num_graphs, len(self))))
+        """Read all graphs, in parts of at most a number of graphs, one after the other.
+
+        Of large graphs, a part has fewer: about `SHARD_SIZE` nodes and edges.
+        """
+        at_once = self.graphs_at_once(num_graphs)
+        for start in range(0, len(self), at_once):
+            yield self.subset(torch.arange(start, min(start + at_once, len(self))))
+
+    def graphs_at_once(self, most: int) -> int:
+        """Number of graphs, at most `most`, that have about `SHARD_SIZE` nodes and edges."""
+        size = (self.num_nodes + self.num_edges) / len(self)
+        return min(most, max(1, int(SHARD_SIZE / max(1.0, size))))
+
+    def example(self) -> PackedGraphs:
+        """Read a graph that has nodes, if there is one."""
+        found = next((own for own, record in enumerate(self.records) if record.largest), None)
+        if found is None:
+            return self[:1]
+        return self._shards[found].first_with_nodes()
 
     def targets_by_shard(self) -> Iterator[Tensor]:
         """Read the targets of one shard after the other.
