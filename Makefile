@@ -42,7 +42,7 @@ suite test-oldest test-browser docs wheel-test slow: export PYTHONDONTWRITEBYTEC
 test: $(READY)
 	@$(MAKE) --no-print-directory --jobs=2 lint suite
 
-# The tests without the linters. CLIPGNN_TEST_WITHOUT=igraph,grakel,pandas,ray blocks optional packages.
+# The tests without the linters. CLIPGNN_TEST_WITHOUT=igraph,grakel,pandas,pyarrow,ray blocks optional packages.
 suite: $(READY)
 	$(BIN)/python -m pytest $(PYTEST_FLAGS)
 

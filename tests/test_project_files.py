@@ -105,7 +105,7 @@ def test_ci_calls_targets_that_exist() -> None:
 def test_ci_blocks_the_packages_of_the_extras() -> None:
     blocked = jobs()["tests-without-extras"]["env"]["CLIPGNN_TEST_WITHOUT"].split(",")
     optional = requirements(EXTRAS["baselines"], EXTRAS["pandas"], EXTRAS["ray"])
-    assert sorted(blocked) == sorted(requirement.name for requirement in optional)
+    assert sorted(blocked) == sorted({requirement.name for requirement in optional})
 
 
 def test_hooks_run_what_make_lint_runs() -> None:
