@@ -396,8 +396,8 @@ def main() -> None:
         earlier = json.loads(path.read_text()) if path.exists() else {}
         content = measure(Path(sys.argv[1]))
         if earlier:  # no comparison is left out
-            before = [*earlier.get("earlier comparisons", ()), earlier["compare"]]
-            content["earlier comparisons"] = before
+            earlier_runs = [*earlier.get("earlier comparisons", ()), earlier["compare"]]
+            content["earlier comparisons"] = earlier_runs
         path.write_text(json.dumps(content, indent=1) + "\n")
     (PAGE / "large.md").write_text(page(json.loads(path.read_text())))
 
