@@ -161,6 +161,8 @@ def test_large_graphs_are_shards_of_their_own(
     assert sum(own.graphs for own in stored.records) == len(graphs)
     assert len(stored.records) >= len(graphs) - 1  # the last one is empty
     assert_same(stored.load(), graphs)
+    assert [len(own) for own in stored.parts(4)] == [1] * len(graphs)
+    monkeypatch.undo()
     assert [len(own) for own in stored.parts(4)] == [4, 4, 1]
 
 

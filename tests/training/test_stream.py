@@ -209,6 +209,7 @@ def test_a_shard_that_is_damaged_in_the_middle_of_a_training(tmp_path: Path) -> 
 def test_a_failing_reader_ends_the_training(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, after: int
 ) -> None:
+    before = threading.active_count()  # other tests of the process can have threads
     stored = on_disk(some_graphs(40), tmp_path)
     read, calls = Shard.subset, []
 
@@ -222,11 +223,12 @@ def test_a_failing_reader_ends_the_training(
     monkeypatch.setattr(Shard, "subset", failing)
     with pytest.raises(OSError, match="The disk is gone"):
         _trained(stored)
-    assert threading.active_count() == 1
+    assert threading.active_count() <= before
 
 
 @pytest.mark.usefixtures("small_windows")
 def test_an_error_of_the_training_ends_the_reader(tmp_path: Path) -> None:
+    before = threading.active_count()
     stored = on_disk(some_graphs(40), tmp_path)
 
     def fail(_: object) -> None:
@@ -234,4 +236,4 @@ def test_an_error_of_the_training_ends_the_reader(tmp_path: Path) -> None:
 
     with pytest.raises(KeyboardInterrupt):
         train(stored, CLIP4, RECIPE, [HELD_OUT], [0], callback=fail)
-    assert threading.active_count() == 1
+    assert threading.active_count() <= before
