@@ -30,7 +30,7 @@ class Blocked(MetaPathFinder):
             raise ModuleNotFoundError(f"No module named {fullname!r} (blocked)", name=fullname)
 
 
-# CLIPGNN_TEST_WITHOUT=igraph,grakel,pandas,pyarrow,ray runs the suite as it runs without these packages.
+# CLIPGNN_TEST_WITHOUT=igraph,grakel,pandas,pyarrow,ray runs the suite as it runs without these.
 if "CLIPGNN_TEST_WITHOUT" in os.environ:
     sys.meta_path.insert(0, Blocked(os.environ["CLIPGNN_TEST_WITHOUT"].split(",")))
 
