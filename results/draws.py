@@ -1,0 +1,132 @@
+"""Measure how predictions of stored models change between draws of random colorings.
+
+    python results/draws.py schemes.sqlite --draws 10 --output results/schemes-draws.json
+
+reads the models beside the store of an experiment with `keep_models` and `keep_predictions`, and
+predicts the test graphs of each trial, and its fresh graphs, several times. Rows with several
+configurations are left out. Numbers are means over the trials of a row; see `NUMBERS`.
+"""
+
+import argparse
+import json
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from clipgnn.experiments.artifacts import load_model, load_predictions
+from clipgnn.experiments.data import load
+from clipgnn.experiments.plans import stored_experiment
+from clipgnn.experiments.store import Store
+from clipgnn.experiments.trial import Trial
+from clipgnn.graphs.packed import PackedGraphs
+from clipgnn.nn.network import Network
+from clipgnn.writing import check_writable, write_file
+
+NUMBERS = {
+    "one_draw": "accuracy, or mean absolute error, of one draw: the mean over the draws",
+    "deviation": "standard deviation of that number over the draws",
+    "mean_of_draws": "the same number of the mean of all draws (probabilities, or numbers)",
+    "spread": "share of pairs of draws that predict different classes; for numbers, the standard "
+    "deviation of a prediction",
+    "training_seconds": "seconds of training of a trial, with its evaluations, on one core",
+}
+
+
+def outputs_of(model: Network, graphs: PackedGraphs, draws: int) -> torch.Tensor:
+    """Probabilities, or numbers, `[draws, graphs, channels]`."""
+    outputs = torch.stack([model.predict(graphs, seed=seed) for seed in range(draws)]).double()
+    return outputs if graphs.targets.is_floating_point() else outputs.softmax(-1)
+
+
+def numbers_of(outputs: torch.Tensor, targets: torch.Tensor) -> dict[str, float]:
+    """The numbers of a trial, without its time."""
+    draws = len(outputs)
+    if targets.is_floating_point():
+        targets = targets.reshape(outputs.shape[1:]).double()
+        scores = (outputs - targets).abs().mean((1, 2))
+        together = (outputs.mean(0) - targets).abs().mean()
+        spread = outputs.std(0, correction=0).mean()
+    else:
+        classes = outputs.argmax(-1)
+        scores = (classes == targets).double().mean(1)
+        together = (outputs.mean(0).argmax(-1) == targets).double().mean()
+        # [draws, draws, graphs]
+        differ = (classes[:, None] != classes).double().mean(2)
+        spread = differ.sum() / max(1, draws * (draws - 1))
+    return {
+        "one_draw": float(scores.mean()),
+        "deviation": float(scores.std(correction=0)),
+        "mean_of_draws": float(together),
+        "spread": float(spread),
+    }
+
+
+def measure(store: Path, trial: Trial, root: str | None, draws: int) -> dict[str, dict[str, float]]:
+    """The numbers of a trial for its test graphs, and for its fresh graphs."""
+    model, kept = load_model(store, trial), load_predictions(store, trial)
+    loaded = load(trial, root)
+    parts = {"test": torch.from_numpy(kept.graphs)}
+    if trial.fresh:
+        parts["fresh"] = torch.arange(loaded.num_graphs, len(loaded.graphs))
+    found = {}
+    for name, chosen in parts.items():
+        graphs = loaded.graphs.subset(chosen)
+        found[name] = numbers_of(outputs_of(model, graphs, draws), graphs.targets)
+    return found
+
+
+def means(rows: list[dict[str, float]]) -> dict[str, float]:
+    """Means over trials, with the standard deviation of `one_draw` over them."""
+    mean = {name: float(np.mean([row[name] for row in rows])) for name in rows[0]}
+    return mean | {
+        "one_draw_deviation_over_trials": float(np.std([row["one_draw"] for row in rows]))
+    }
+
+
+def main() -> None:
+    """Measure all rows of a store, and write the numbers."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("store", type=Path)
+    parser.add_argument("--draws", type=int, default=10)
+    parser.add_argument("--root", help="folder of the TU data sets")
+    parser.add_argument("--output", type=Path, required=True)
+    arguments = parser.parse_args()
+    check_writable(arguments.output)
+    torch.set_num_threads(1)
+    found: dict[str, dict[str, Any]] = defaultdict(dict)
+    with Store(arguments.store) as store:
+        experiment, results = stored_experiment(store), store.results()
+        environments = store.environments()
+        for cell in experiment.cells:
+            if len(cell.configurations) > 1:
+                continue
+            trials = experiment.trials_of(cell, cell.configurations[0])
+            parts: dict[str, list[dict[str, float]]] = defaultdict(list)
+            for trial in trials:
+                for part, numbers in measure(
+                    arguments.store, trial, arguments.root, arguments.draws
+                ).items():
+                    parts[part].append(numbers)
+            seconds = float(np.mean([results[trial.identity].seconds for trial in trials]))
+            rows = {part: means(own) for part, own in parts.items()}
+            found[cell.dataset][cell.row] = {
+                "trials": len(trials),
+                **rows,
+                "training_seconds": seconds,
+            }
+            print(cell.dataset, cell.row, found[cell.dataset][cell.row], flush=True)
+    record = {
+        "experiment": experiment.name,
+        "draws": arguments.draws,
+        "numbers": NUMBERS,
+        "datasets": found,
+        "environments": list(environments.values()),
+    }
+    write_file(arguments.output, (json.dumps(record, indent=1) + "\n").encode())
+
+
+if __name__ == "__main__":
+    main()
