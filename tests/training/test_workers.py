@@ -8,6 +8,9 @@ import torch
 from tests.training.forks import run_module
 from tests.training.together import MATCHING, Found
 
+from clipgnn.errors import InvalidParameterError
+from clipgnn.training.processes import process_group
+
 SIZES = [(case, 2) for case in MATCHING] + [("plain", 3), ("small last batch", 3)]
 
 
@@ -97,3 +100,12 @@ def test_more_processes_than_graphs_in_a_batch(folder: Path) -> None:
 def test_checkpoints_that_are_not_shared(folder: Path) -> None:
     for own in _found(folder, "not shared", 2):
         assert "checkpoint must be one folder that all processes read." in own["error"]
+
+
+def test_the_number_of_a_gpu_with_several_processes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    with (
+        pytest.raises(InvalidParameterError, match=r'device must be "cuda".*Got .cuda:1'),
+        process_group("cuda:1"),
+    ):
+        pass

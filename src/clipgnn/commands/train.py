@@ -74,7 +74,8 @@ def train(
         if executor is Executor.ray:
             from clipgnn.commands.ray_training import train_with_ray
 
-            train_with_ray(training, address, num_workers, output)
+            with library_messages():
+                train_with_ray(training, address, num_workers, output)
             _print_summary(f"Trained on {num_workers} processes", start, output, quiet=quiet)
             raise typer.Exit(0)
         check_alone(address, num_workers)

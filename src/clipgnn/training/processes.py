@@ -7,6 +7,7 @@ from contextlib import contextmanager
 import torch
 from torch import distributed as dist
 
+from clipgnn.errors import InvalidParameterError
 from clipgnn.training.workers import Workers, current_workers
 
 
@@ -17,9 +18,17 @@ def process_group(device: str = "auto") -> Iterator[Workers]:
     Processes communicate with gloo on CPUs and with NCCL on GPUs.
 
     Args:
-        device: "cpu", "cuda", or "auto" for GPUs if there are any.
+        device: "cpu", "cuda" for one GPU for each process, or "auto" for GPUs if there are any.
+
+    Raises:
+        InvalidParameterError: if there are several processes, and the device has a number.
     """
     several = int(os.environ.get("WORLD_SIZE", "1")) > 1
+    if several and device.startswith("cuda:"):
+        raise InvalidParameterError(
+            f'device must be "cuda" with several processes, of one GPU each. Got {device!r}.',
+            parameter="device",
+        )
     if not several or dist.is_initialized():
         yield current_workers()
         return

@@ -136,10 +136,19 @@ def _check_responds(address: str | None) -> None:
         ) from error
 
 
+OWN_ERRORS = "clipgnn.errors."
+"""Beginning of the names of our errors in the text of an error of Ray."""
+
+
+def is_own_error(error: BaseException) -> bool:
+    """Return whether an error of Ray is one of ours in a process, which would occur again."""
+    return OWN_ERRORS in str(error)
+
+
 def reason_of(error: BaseException) -> str:
     """The message of the error of a process, in one line."""
     text = str(error)
-    found = [line for line in text.splitlines() if "clipgnn.errors." in line]
+    found = [line for line in text.splitlines() if OWN_ERRORS in line]
     last = [line for line in text.strip().splitlines() if line.strip()]
     line = found[-1] if found else (last[-1] if last else type(error).__name__)
-    return line.split("clipgnn.errors.", 1)[-1].strip()
+    return line.split(OWN_ERRORS, 1)[-1].strip()
