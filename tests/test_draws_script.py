@@ -1,0 +1,69 @@
+"""The script in results/ that predicts with stored models in several draws of colorings."""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+from results import draws
+
+from clipgnn.experiments.content import parse_experiment
+from clipgnn.experiments.executors.in_process import InProcessExecutor
+from clipgnn.experiments.options import RunOptions
+from clipgnn.experiments.preparing import prepare_experiment
+from clipgnn.experiments.run import run_experiment
+from clipgnn.experiments.store import Store
+from clipgnn.experiments.work import run_trials
+
+
+def test_numbers_of_classes() -> None:
+    # three draws of two graphs of class 0: right twice, once, and never
+    right, wrong = [0.9, 0.1], [0.4, 0.6]
+    outputs = torch.tensor([[right, right], [right, wrong], [wrong, wrong]])
+    found = draws.numbers_of(outputs, torch.tensor([0, 0]))
+    assert found["one_draw"] == pytest.approx(0.5)
+    assert found["deviation"] == pytest.approx((1 / 6) ** 0.5)
+    assert found["mean_of_draws"] == 1
+    assert found["spread"] == pytest.approx(2 / 3)
+
+
+def test_numbers_of_a_regression() -> None:
+    outputs = torch.tensor([[[0.0], [1.0]], [[2.0], [1.0]]])
+    found = draws.numbers_of(outputs, torch.tensor([1.0, 1.0]))
+    assert found == {"one_draw": 0.5, "deviation": 0.0, "mean_of_draws": 0.0, "spread": 0.5}
+
+
+def test_a_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    row = {"model": "clip", "hidden_channels": 4, "num_layers": 1}
+    content = {
+        "datasets": ["csl"],
+        "folds": 3,
+        "protocol": "last",
+        "fresh": True,
+        "keep_models": True,
+        "keep_predictions": True,
+        "grid": {"epochs": 2},
+        "models": [
+            {**row, "name": "random", "num_colorings": 1},
+            {**row, "name": "canonical", "num_colorings": 1, "coloring": "canonical"},
+            {**row, "name": "several configurations", "num_colorings": [1, 2]},
+        ],
+    }
+    experiment = prepare_experiment(parse_experiment(content, "e", "e.toml"), RunOptions())
+    path, output = tmp_path / "store.sqlite", tmp_path / "draws.json"
+    with Store(path, create=True) as store:
+        run_experiment(experiment, store, InProcessExecutor(run_trials))
+        results = [store.results()[trial.identity] for trial in experiment.trials()[:3]]
+    monkeypatch.setattr(sys, "argv", ["draws", str(path), "--draws", "3", "--output", str(output)])
+    draws.main()
+    found = json.loads(output.read_text())["datasets"]["csl"]
+    assert found.keys() == {"random", "canonical"}
+    assert found["random"]["trials"] == 3
+    seconds = sum(result.seconds for result in results) / 3
+    assert found["random"]["training_seconds"] == pytest.approx(seconds)
+    for part in ("test", "fresh"):
+        assert found["random"][part]["spread"] > 0
+        assert found["canonical"][part]["spread"] == 0
+        numbers = found["canonical"][part]
+        assert numbers["one_draw"] == pytest.approx(numbers["mean_of_draws"])
