@@ -72,6 +72,27 @@ def test_a_file_of_pairs(call: Command) -> None:
     assert "Pairs: 32 relabeled copies" in out
 
 
+def test_all_files_of_a_store_are_reported(call: Command) -> None:
+    models = ("--models", "0-CLIP", *RUN[2:], "--epochs", "1")
+    Path("other.g6").write_bytes(Path("graphs.g6").read_bytes())
+    assert call("expressivity", "graphs.g6", *models)[0] == 0
+    assert call("expressivity", "other.g6", *models)[0] == 0
+    report = ("report", "expressivity", "--format", "markdown")
+    status, out, messages = call(*report, "--epochs", "1")
+    assert status == 0
+    assert "## pairs:other.g6" in out
+    assert "## pairs:graphs.g6" not in out
+    assert "--experiment expressivity reports the whole experiment" in messages
+    whole = (*report, "--experiment", "expressivity", "--epochs", "1")
+    _, out, _ = call(*whole)
+    assert "## pairs:other.g6" in out
+    assert "## pairs:graphs.g6" in out
+    status, out, _ = call(*whole, "--datasets", "pairs:graphs.g6")
+    assert status == 0
+    assert "## pairs:other.g6" not in out
+    assert "--experiment expressivity" in call(*report, "--epochs", "7")[2]
+
+
 def test_finished_comparisons_are_not_repeated(call: Command) -> None:
     arguments = ("expressivity", "graphs.g6", "--different", *RUN)
     first = call(*arguments)
@@ -156,6 +177,7 @@ def test_ten_folds_of_a_file_of_classes(call: Command) -> None:
         (("expressivity", "graphs.g6", "--groups", "pairs"), "--groups"),
         (("expressivity", "graphs.g6", "one.txt"), "Use two commands"),
         (("expressivity", "one.txt", "--different"), "--different must be absent"),
+        (("expressivity", "csl", "--different"), "--different must be given for a file"),
         (("expressivity", "one.txt"), "at least two classes. Got one class, 0"),
         (("expressivity", "three.txt"), '--groups must not be "pairs" for file:three.txt'),
         (("expressivity", "three.txt", "--groups", "isomorphic", "--folds", "20"), "--folds must"),

@@ -141,8 +141,33 @@ def test_without_igraph(monkeypatch: pytest.MonkeyPatch) -> None:
     found = pair("hexagon", "two-triangles")
     assert found.canonical is None
     assert "require igraph" in str(found.canonical_problem)
-    assert found.isomorphic is None
+    assert found.isomorphic is False  # by ∞-CLIP
+    assert pair("hexagon", "two-triangles", most_enumerated=1).isomorphic is None
     assert pair("star", "path").isomorphic is False
+
+
+@needs_igraph
+def test_a_labeling_that_takes_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(labeling, "_caches", {})
+    monkeypatch.setattr(labeling, "TIME_LIMIT", 1e-6)
+    graph = nx.random_regular_graph(3, 20, seed=0)
+    found = compare(given(graph), given(shuffled(graph, 1)))
+    assert found.canonical is None
+    assert "took more than" in str(found.canonical_problem)
+    assert found.isomorphic is None
+
+
+@needs_igraph
+@pytest.mark.parametrize("values", [(180.95, 180.95), (0.0, 1000.0)])
+def test_numbers_of_any_size(values: tuple[float, float]) -> None:
+    graphs = [nx.cycle_graph(6), nx.disjoint_union(nx.cycle_graph(3), nx.cycle_graph(3))]
+    for graph in graphs:
+        nx.set_node_attributes(graph, {node: values[node % 2] for node in graph}, "mass")
+    found = compare(*map(given, graphs))
+    assert found.canonical is not None
+    assert found.complete is not None
+    assert not found.is_zero(found.complete)
+    assert not found.is_zero(found.canonical.difference)
 
 
 def given(graph: nx.Graph) -> GivenGraph:

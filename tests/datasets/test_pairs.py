@@ -1,5 +1,6 @@
 """Sets of pairs: those that are known, and files of graph6."""
 
+import sys
 from hashlib import sha256
 from pathlib import Path
 
@@ -7,11 +8,17 @@ import networkx as nx
 import numpy as np
 import pytest
 
+from clipgnn.coloring import labeling
 from clipgnn.datasets import brec, pairs
 from clipgnn.datasets.brec import FAMILIES, load_brec
 from clipgnn.datasets.isomorphism import refined_classes
 from clipgnn.datasets.pairs import canonical_forms, load_pairs
-from clipgnn.errors import DatasetFileError, DatasetNotFoundError, InvalidParameterError
+from clipgnn.errors import (
+    DatasetFileError,
+    DatasetNotFoundError,
+    InvalidParameterError,
+    MissingDependencyError,
+)
 from clipgnn.parameters.datasets import PAIR_SETS
 
 pytestmark = pytest.mark.needs("igraph")
@@ -71,8 +78,22 @@ def test_malformed_and_missing_files(tmp_path: Path) -> None:
     path.write_text("not graph6\n")
     with pytest.raises(DatasetFileError, match=r"line 1: .*graph6"):
         load_pairs(f"pairs:{path}")
+    for text, message in (("E1EG", "Got '1'"), (":C!v", "Got '!'"), (":", "at least one. Got ''")):
+        path.write_text(f"EhEG\n{text}\n")
+        with pytest.raises(DatasetFileError, match=f"line 2: .*from . to ~ only.*{message}"):
+            load_pairs(f"pairs:{path}")
+    path.write_text("?\nEhEG\n")
+    with pytest.raises(DatasetFileError, match=r"line 1: .*at least one node"):
+        load_pairs(f"pairs:{path}")
     with pytest.raises(DatasetNotFoundError, match="cannot be read"):
         load_pairs(f"pairs:{tmp_path / 'none.g6'}")
+
+
+def test_pairs_without_igraph(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "igraph", None)
+    monkeypatch.setattr(labeling, "_caches", {})
+    with pytest.raises(MissingDependencyError, match="Pairs of graphs require igraph"):
+        load_pairs(f"pairs:{file_of(tmp_path, nx.cycle_graph(6), TRIANGLES)}")
 
 
 def test_brec(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -114,8 +114,25 @@ def test_the_first_state_needs_no_script() -> None:
             "without colors and with canonical colorings, the difference is 0.",
         ),
         (
-            {"rounds": [Round([0], [0])], "canonical": None, "canonical_problem": "No igraph."},
+            {
+                "rounds": [Round([0], [0])],
+                "canonical": None,
+                "canonical_problem": "No igraph.",
+                "complete": None,
+            },
             "Whether they are isomorphic was not computed.",
+        ),
+        (
+            {"rounds": [Round([0], [0])], "canonical": None, "canonical_problem": "No igraph."},
+            "The graphs are not isomorphic.",
+        ),
+        (
+            {
+                "rounds": [Round([0], [0])],
+                "canonical": CanonicalColorings([0], [0], False, 0.0),
+                "complete": None,
+            },
+            "These random weights do not show a difference",
         ),
     ],
 )

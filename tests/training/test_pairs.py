@@ -6,7 +6,7 @@ import torch
 from scipy.stats import chi2
 
 from clipgnn import PackedGraphs
-from clipgnn.errors import InvalidParameterError
+from clipgnn.errors import InvalidParameterError, TooManyColoringsError
 from clipgnn.graphs.relabeling import relabeled
 from clipgnn.training import ModelSpec
 from clipgnn.training.pairs import LIMIT, _Comparison, compare_pairs, hotelling
@@ -83,6 +83,13 @@ def test_invalid_arguments(options: dict[str, object], message: str) -> None:
     arguments = {"seeds": [0, 1], **options}
     with pytest.raises(InvalidParameterError, match=message):
         compare_pairs(regular_pair(), ModelSpec("clip"), **arguments)  # type: ignore[arg-type]
+
+
+def test_an_error_names_the_pair() -> None:
+    graphs = [nx.cycle_graph(5), nx.path_graph(5), nx.cycle_graph(9), nx.path_graph(9)]
+    spec = ModelSpec("clip", {"coloring": "all"})
+    with pytest.raises(TooManyColoringsError, match=r"of pair 2: .*at most 1,024.*362,880"):
+        compare_pairs(PackedGraphs.from_networkx(graphs), spec, [0, 1], epochs=1)
 
 
 def test_rounding_does_not_distinguish_graphs() -> None:

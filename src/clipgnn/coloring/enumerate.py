@@ -19,11 +19,11 @@ MAX_ENUMERATED_COLORINGS = 10_000_000
 """Largest number of colorings of a graph that are enumerated, between 10! and 11!."""
 
 
-def all_colorings(groups: Tensor, chunk_size: int = 4096) -> Iterator[Tensor]:
+def all_colorings(groups: Tensor | Partition, chunk_size: int = 4096) -> Iterator[Tensor]:
     """Yield every coloring of one graph exactly once, Eq. (4), in chunks.
 
     Args:
-        groups: group of each node, as `color_groups` returns.
+        groups: group of each node, as `color_groups` returns, or the partition of a scheme.
         chunk_size: largest number of colorings of a chunk.
 
     Yields:
@@ -42,27 +42,40 @@ def all_colorings(groups: Tensor, chunk_size: int = 4096) -> Iterator[Tensor]:
         raise InvalidParameterError(
             f"chunk_size must be an integer of at least 1. Got {shown(chunk_size)} instead."
         )
-    partition = Partition.of(groups)
+    partition = groups if isinstance(groups, Partition) else Partition.of(groups)
+    if partition.num_graphs != 1:
+        raise InvalidParameterError(
+            f"groups must be those of one graph. Got {partition.num_graphs} graphs."
+        )
     total = int(enumerable_counts(partition)[0])
     for start in range(0, total, chunk_size):
-        numbers = torch.arange(start, min(start + chunk_size, total), device=groups.device)
+        numbers = torch.arange(start, min(start + chunk_size, total))
+        numbers = numbers.to(partition.groups.device)
         yield colorings_by_number(partition, numbers[:, None])
 
 
-def enumerable_counts(partition: Partition) -> Tensor:
+def enumerable_counts(
+    partition: Partition,
+    most: int = MAX_ENUMERATED_COLORINGS,
+    purpose: str = "to use all of them",
+) -> Tensor:
     """Number of colorings of each graph, if all can be enumerated.
 
+    Args:
+        partition: the groups.
+        most: largest number of colorings of a graph.
+        purpose: what they are needed for, for the message.
+
     Raises:
-        TooManyColoringsError: if a graph has more than `MAX_ENUMERATED_COLORINGS` colorings.
+        TooManyColoringsError: if a graph has more colorings.
     """
     counts = torch.exp(partition.log_counts).round()
     largest = int(counts.argmax())
-    if counts[largest] > MAX_ENUMERATED_COLORINGS:
+    if counts[largest] > most:
         power = int(partition.log_counts[largest] / math.log(10))
         digits = f"{partition.exact_counts()[largest]:,}" if power < 30 else f"about 10^{power}"
         raise TooManyColoringsError(
-            "A graph must have at most "
-            f"{MAX_ENUMERATED_COLORINGS:,} colorings to use all of them. Graph {largest} has "
+            f"A graph must have at most {most:,} colorings {purpose}. Graph {largest} has "
             f'{digits}. Use coloring="canonical", or "random" with num_colorings=16.'
         )
     return counts.long()

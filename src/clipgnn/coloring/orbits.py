@@ -10,7 +10,7 @@ from typing_extensions import override
 from clipgnn.coloring import labeling
 from clipgnn.coloring.enumerate import colorings_by_number, enumerable_counts
 from clipgnn.coloring.groups import Partition
-from clipgnn.coloring.precomputed import TableSampler, check_trainable
+from clipgnn.coloring.precomputed import MAX_TRAINING_COLORINGS, TableSampler
 from clipgnn.coloring.schemes import Scheme
 from clipgnn.errors import TooManyColoringsError
 from clipgnn.graphs.exact import ExactBatch
@@ -45,7 +45,13 @@ class Orbits(Scheme):
     @override
     def sampler(self, graphs: PackedGraphs, partition: Partition) -> TableSampler:
         numbered = NumberedColorings.of(graphs.to_batch(), partition)
-        check_trainable(numbered.counts, graphs, self.name)
+        largest = numbered.max_count
+        if largest > MAX_TRAINING_COLORINGS:
+            raise TooManyColoringsError(
+                f"A graph must have at most {MAX_TRAINING_COLORINGS:,} classes of colorings to be "
+                f'trained on with coloring="orbits". Graph {int(numbered.counts.argmax())} has '
+                f'{largest:,}. Use coloring="canonical" or "random".'
+            )
         return TableSampler(numbered.all(), fixed=True)
 
 
@@ -72,7 +78,7 @@ class NumberedColorings:
                 automorphisms are not found in time.
             MissingDependencyError: if igraph is not installed.
         """
-        totals = enumerable_counts(partition).tolist()
+        totals = enumerable_counts(partition, purpose='for coloring="orbits"').tolist()
         first = pointers_from_index(partition.graph_of_node, partition.num_graphs).tolist()
         numbers = []
         for number, generators in enumerate(labeling.automorphism_generators(graphs)):

@@ -9,7 +9,7 @@ from clipgnn.coloring.enumerate import colorings_by_number, enumerable_counts
 from clipgnn.coloring.groups import Partition
 from clipgnn.coloring.schemes import Sampler, Scheme
 from clipgnn.coloring.stream import AllColorings, InMemoryColorings
-from clipgnn.errors import InvalidColoringError, TooManyColoringsError
+from clipgnn.errors import InvalidColoringError
 from clipgnn.graphs.capacity import FixedBatch
 from clipgnn.graphs.exact import ExactBatch
 from clipgnn.graphs.packed import PackedGraphs
@@ -40,30 +40,10 @@ class All(Scheme):
 
     @override
     def sampler(self, graphs: PackedGraphs, partition: Partition) -> "TableSampler":
-        counts = enumerable_counts(partition)
-        check_trainable(counts, graphs, self.name)
+        purpose = 'to be trained on with coloring="all"'
+        counts = enumerable_counts(partition, MAX_TRAINING_COLORINGS, purpose)
         numbers = torch.arange(int(counts.max()), device=counts.device)[:, None] % counts
         return TableSampler(colorings_by_number(partition, numbers), fixed=True)
-
-
-def check_trainable(counts: Tensor, graphs: PackedGraphs, name: str) -> None:
-    """Check that all colorings of each graph can be used in every step of a training.
-
-    Args:
-        counts: number of colorings of each graph.
-        graphs: the data set.
-        name: name of the scheme.
-
-    Raises:
-        TooManyColoringsError: if a graph has more than `MAX_TRAINING_COLORINGS`.
-    """
-    largest = int(counts.max())
-    if largest > MAX_TRAINING_COLORINGS:
-        raise TooManyColoringsError(
-            f'Training with coloring="{name}" requires graphs with at most '
-            f"{MAX_TRAINING_COLORINGS:,} colorings. Graph {int(counts.argmax())} of "
-            f'{graphs.name!r} has {largest:,}. Use coloring="random" or "canonical".'
-        )
 
 
 class Precomputed(Scheme):

@@ -70,6 +70,8 @@ def expressivity(
     names = tuple(
         name for given in sets or ("csl", "atlas") for name in _names(given, different=different)
     )
+    if different and all(name in PAIR_SETS for name in names):
+        raise InvalidParameterError("--different must be given for a file of graph6 only.")
     chosen = _experiment_for(names, different=different)
     whole = read_experiment(find_experiment(chosen))
     overrides = part.overrides()

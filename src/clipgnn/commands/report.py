@@ -14,7 +14,7 @@ from clipgnn.commands.stores import default_store, experiment_name, is_store_pat
 from clipgnn.commands.terminal import terminal
 from clipgnn.errors import InvalidExperimentError, StoreError, counted, one_line
 from clipgnn.experiments.experiment import Experiment
-from clipgnn.experiments.plans import stored_experiment, with_stored_data
+from clipgnn.experiments.plans import stored_experiment, with_stored_data, with_stored_sets
 from clipgnn.experiments.protocol import check_protocol
 from clipgnn.experiments.reading import find_experiment, read_experiment
 from clipgnn.experiments.store import Store
@@ -114,7 +114,8 @@ def _experiment(store: Store, given: str | None, named: str | None) -> Experimen
             )
         return stored_experiment(store, named)
     try:
-        return with_stored_data(read_experiment(find_experiment(given)), store)
+        whole = with_stored_sets(read_experiment(find_experiment(given)), store)
+        return with_stored_data(whole, store)
     except InvalidExperimentError:
         if experiment_name(given) not in plans:
             raise
@@ -132,5 +133,6 @@ def _check_finished(experiment: Experiment, store: Store) -> None:
         raise StoreError(
             f"A report requires finished trials of {experiment.name}. Got none of "
             f"{counted(len(trials), 'trial')} in {store.path}. Run the experiment first, or choose "
-            "another part of it."
+            f"another part of it; --experiment {shlex.quote(experiment.name)} reports all of its "
+            "runs."
         )

@@ -143,5 +143,9 @@ def _print_summary(what: str, start: float, output: Path, *, quiet: bool) -> Non
 
 
 def _network(model: "CLIPClassifier | CLIPRegressor") -> str:
-    number = asdict(model.models_[0].config)["num_colorings"]
-    return f"{counted(number, 'coloring')} of each graph"
+    config = asdict(model.models_[0].config)
+    number, scheme = config["num_colorings"], config["coloring"]
+    if number and scheme in ("all", "orbits"):
+        return f'coloring "{scheme}"'
+    name = "coloring" if scheme == "random" or not number else f"{scheme} coloring"
+    return f"{counted(min(number, 1) if scheme == 'canonical' else number, name)} of each graph"

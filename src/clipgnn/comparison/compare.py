@@ -1,6 +1,8 @@
 """The comparison of two graphs: color refinement, colorings and canonical colorings."""
 
+import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 
 import torch
 from torch import Tensor
@@ -59,10 +61,13 @@ def compare(
         InvalidParameterError: if the seed or the attributes are not valid.
     """
     seed = check_seed(seed)
-    graphs, notes = as_pair(first, second, node_attributes)
-    graphs = graphs.with_floats(torch.float64)
+    given, notes = as_pair(first, second, node_attributes)
+    attributes = number_rows(given.x)
+    # Labels instead of numbers, which can be of any size: networks are random and not normalized.
+    graphs = replace(
+        given, x=attributes, in_channels=int(attributes.max()) + 1, encoding=None
+    ).with_floats(torch.float64)
     own = [graphs[0], graphs[1]]
-    attributes = number_rows(graphs.x)
     partition = Partition.of(attributes, graphs.graph_of_node, 2)
     counts = partition.exact_counts()
     networks = Networks.random(graphs.in_channels, int(partition.sizes.max()), seed)
@@ -81,7 +86,7 @@ def compare(
     if max(counts) <= most_enumerated:
         one, other = (over_all_colorings(model, graph) for graph in own)
         complete = float(largest_difference(one, other))
-    views = _views((first, second), graphs, attributes, counts)
+    views = _views((first, second), given, attributes, counts)
     return Comparison(
         first=views[0],
         second=views[1],
@@ -136,8 +141,10 @@ def _canonical(
 ) -> tuple[CanonicalColorings | None, str | None]:
     batch = graphs.to_batch()
     try:
-        colors = canonical_colors(batch)
-    except MissingDependencyError as error:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", UserWarning)  # a labeling that takes too long
+            colors = canonical_colors(batch)
+    except (MissingDependencyError, UserWarning) as error:
         return None, str(error)
     with torch.no_grad():
         rows = networks.with_colors.embed(

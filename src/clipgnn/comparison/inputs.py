@@ -12,7 +12,13 @@ from clipgnn.datasets.graph_files.entries import GraphFile
 from clipgnn.datasets.graph_files.graph6 import num_nodes
 from clipgnn.datasets.named_graphs import NAMED_GRAPHS, named_graph
 from clipgnn.datasets.sources import open_source
-from clipgnn.errors import DatasetFileError, InvalidGraphError, InvalidParameterError, suggestion
+from clipgnn.errors import (
+    DatasetFileError,
+    InvalidGraphError,
+    InvalidParameterError,
+    shown,
+    suggestion,
+)
 from clipgnn.graphs.packed import PackedGraphs
 from clipgnn.parameters.datasets import DATASETS
 
@@ -93,7 +99,7 @@ def read_graph(text: str, options: FileOptions | None = None) -> GivenGraph:
     if not _exists(path) and number is None and text not in DATASETS:
         raise InvalidParameterError(
             "A graph must be a file, a graph in graph6 or sparse6, or the name of an example, "
-            f"such as hexagon. Got {text!r}."
+            f"such as hexagon. Got {shown(text)}."
             f"{suggestion(text, NAMED_GRAPHS) or (problem and f' As graph6: {problem}')}"
         )
     return _checked(_from_file(path, number, options))

@@ -117,7 +117,10 @@ class Comparison:
         """Whether the graphs are isomorphic; None if it is not known."""
         if self.first_difference is not None:
             return False
-        return None if self.canonical is None else self.canonical.isomorphic
+        if self.canonical is not None:
+            return self.canonical.isomorphic
+        differ = self.complete is not None and not self.is_zero(self.complete)
+        return False if differ else None
 
     def is_zero(self, difference: float) -> bool:
         """Whether a difference is zero up to rounding."""

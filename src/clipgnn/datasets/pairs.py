@@ -12,7 +12,12 @@ from clipgnn.coloring.labeling import canonical_colors
 from clipgnn.datasets.graph_files import file_in, graph6
 from clipgnn.datasets.isomorphism import refined_classes
 from clipgnn.datasets.properties import circular_skip_links
-from clipgnn.errors import DatasetFileError, DatasetNotFoundError, counted
+from clipgnn.errors import (
+    DatasetFileError,
+    DatasetNotFoundError,
+    MissingDependencyError,
+    counted,
+)
 from clipgnn.graphs.packed import PackedGraphs
 from clipgnn.parameters.datasets import PAIR_PREFIXES, PAIR_SETS
 
@@ -77,6 +82,10 @@ def _read(path: Path) -> PackedGraphs:
     for entry in entries:
         if entry.problem is not None:
             raise DatasetFileError(f"{path}, {entry.place}: {entry.problem}")
+        if len(entry.graph) == 0:
+            raise DatasetFileError(
+                f"{path}, {entry.place}: A graph must have at least one node. Got none."
+            )
     if len(entries) < 2:
         raise DatasetFileError(f"{path} must have at least two graphs. Got {len(entries)}.")
     return PackedGraphs.from_networkx([entry.graph for entry in entries], name=path.stem)
@@ -134,11 +143,17 @@ def canonical_forms(graphs: PackedGraphs) -> list[bytes]:
 
     Raises:
         DatasetFileError: if a graph could not be labeled in time.
+        MissingDependencyError: if igraph is not installed.
     """
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             labels = canonical_colors(graphs.to_batch())
+    except MissingDependencyError as error:
+        raise MissingDependencyError(
+            "Pairs of graphs require igraph, which shows that their graphs are different. It is "
+            "not installed. Use pip install 'clipgnn[canonical]'."
+        ) from error
     except UserWarning as error:
         raise DatasetFileError(f"Whether graphs are isomorphic is not known. {error}") from error
     colors = labels[graphs.global_edge_index]

@@ -34,6 +34,29 @@ def stored_experiment(store: Store, name: str | None = None) -> Experiment:
     return with_stored_data(parse_experiment(plan.content, plan.name, str(store.path)), store)
 
 
+def with_stored_sets(experiment: Experiment, store: Store) -> Experiment:
+    """Return the experiment with data sets of users that its runs in a store had in addition.
+
+    `clipgnn expressivity FILE` runs an experiment on files that its TOML file does not name.
+    """
+    for plan in store.plans():
+        if plan.name != experiment.name:
+            continue
+        run = parse_experiment(plan.content, plan.name, str(store.path))
+        added = tuple(name for name in run.datasets if name not in experiment.datasets)
+        of_rows = {row.name: row.datasets for row in run.rows}
+        rows = (
+            replace(
+                row,
+                datasets=row.datasets
+                + tuple(name for name in added if name in of_rows.get(row.name, ())),
+            )
+            for row in experiment.rows
+        )
+        experiment = replace(experiment, datasets=(*experiment.datasets, *added), rows=tuple(rows))
+    return experiment
+
+
 def with_stored_data(experiment: Experiment, store: Store) -> Experiment:
     """Return the experiment with the fingerprints of its latest run, or else of any other run."""
     found: dict[str, str] = {}

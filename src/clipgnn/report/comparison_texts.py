@@ -38,8 +38,12 @@ def lead(comparison: Comparison) -> str:
             "The graphs are isomorphic. Their complete representations are equal: without "
             f"colors{over_all} and with canonical colorings, the difference is 0."
         )
-    distinguished = "CLIP distinguishes them." if _distinguished(comparison) else ""
-    return f"The graphs are not isomorphic. {same} {distinguished}".strip()
+    shown = (
+        "CLIP distinguishes them."
+        if _distinguished(comparison)
+        else "These random weights do not show a difference; try another seed."
+    )
+    return f"The graphs are not isomorphic. {same} {shown}"
 
 
 def _distinguished(comparison: Comparison) -> bool:
@@ -53,7 +57,7 @@ def result_rows(comparison: Comparison) -> list[tuple[str, str, str]]:
     """Return method, result and difference of each method."""
 
     def row(method: str, difference: float) -> tuple[str, str, str]:
-        result = "equal" if comparison.is_zero(difference) else "different"
+        result = "equal representations" if comparison.is_zero(difference) else "different"
         return method, result, value(comparison, difference)
 
     number = comparison.first_difference

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn.functional import cosine_embedding_loss
 
-from clipgnn.errors import InvalidParameterError
+from clipgnn.errors import ClipGNNError, InvalidParameterError
 from clipgnn.graphs.assembly import Assembler
 from clipgnn.graphs.packed import PackedGraphs
 from clipgnn.graphs.relabeling import relabeled
@@ -103,7 +103,11 @@ def compare_pairs(
     for start in range(0, len(seeds), at_once):
         stop = min(start + at_once, len(seeds))
         part = graphs.subset(torch.arange(2 * start, 2 * stop))
-        comparison = _Comparison(part, spec, seeds[start:stop], device, batch_size)
+        try:
+            comparison = _Comparison(part, spec, seeds[start:stop], device, batch_size)
+        except ClipGNNError as error:
+            pairs = f"pair {stop}" if stop - start == 1 else f"pairs {start + 1} to {stop}"
+            raise type(error)(f"In relabeled copies of the graphs of {pairs}: {error}") from error
         found += comparison.run(epochs, learning_rate)
     return found
 

@@ -7,7 +7,7 @@ from typing import Any
 import networkx as nx
 
 from clipgnn.datasets.graph_files.entries import Entry, RawEntry, parsed
-from clipgnn.errors import InvalidGraphError
+from clipgnn.errors import InvalidGraphError, shown
 
 ENDINGS = (".g6", ".s6", ".graph6", ".sparse6")
 """Endings of such files."""
@@ -60,6 +60,13 @@ def num_nodes(text: bytes) -> int:
 
 
 def _read(text: bytes) -> tuple[Any, dict[str, str]]:
+    body = text.removeprefix(b":")
+    wrong = [byte for byte in body if not 63 <= byte <= 126]
+    if wrong or not body:
+        raise InvalidGraphError(
+            "A graph in graph6 or sparse6 must have characters from ? to ~ only, and at least one. "
+            f"Got {shown(chr(wrong[0]) if wrong else '')}."
+        )
     if (size := num_nodes(text)) > MOST_NODES:
         raise InvalidGraphError(
             f"A graph in graph6 or sparse6 must have at most {MOST_NODES:,} nodes. Got {size:,}. "
