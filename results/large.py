@@ -32,12 +32,14 @@ from clipgnn.training import ModelSpec, Split, train
 from clipgnn.training.engine import Engine
 from clipgnn.training.engines import engine_for
 from clipgnn.training.models import new_members
+from clipgnn.training.processes import process_group
 from clipgnn.training.stream import Streamed
 
 PAGE = Path(__file__).parent
 SEED = 0
 PACKAGES = ("clipgnn", "clipgnn-source", "python", "torch", "numpy", "safetensors")
 NODES, LABELS, SHARD = 20, 4, 2**15
+FEW = {"2e4": 2 * 10**4}
 NUMBERS = {"1e5": 10**5, "1e6": 10**6, "4e6": 4 * 10**6}
 WINDOWS = {"1e5": 12, "1e6": 10**6, "4e6": 12}
 """Largest number of windows that are trained on; a whole epoch of 10^6 graphs."""
@@ -50,6 +52,17 @@ ROUNDS, STEPS = 5, 20
 EDGES = (62_500, 125_000, 250_000, 500_000, 1_000_000)
 LARGE_MODEL = ModelSpec("clip", {"num_colorings": 1, "hidden_channels": 32, "num_layers": 2})
 LARGE_RECIPE = Recipe(epochs=2, max_nodes=4096, loss="squared-error")
+PROCESSES = (1, 2)
+SHARED = {
+    "small network, batches of 128": ("1e5", {}, 128),
+    "small network, batches of 1,024": ("1e5", {}, 1024),
+    "large network, batches of 256": (
+        "2e4",
+        {"num_colorings": 8, "hidden_channels": 64, "num_layers": 3},
+        256,
+    ),
+}
+"""Graph set, parameters that differ from `MODEL`, and graphs of a batch of all processes."""
 
 
 class Ended(Exception):
@@ -205,11 +218,39 @@ def step_large(_: Path, name: str) -> dict[str, Any]:
     return {"edges": int(name), "step, s": round(min(times), 4)}
 
 
+def train_together(folder: Path, name: str) -> dict[str, Any]:
+    """Train in processes of `torchrun`; return what the first of them has measured."""
+    number, case = name.split(":")
+    command = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
+    command += [f"--nproc-per-node={number}", __file__, str(folder), "part", case]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+    found = json.loads(next(own for own in done.stdout.splitlines() if own.startswith("{")))
+    return {"processes": int(number), "case": case, "graphs/s": found["graphs/s"]}
+
+
+def train_part(folder: Path, case: str) -> dict[str, Any]:
+    """Train as one of several processes: graphs a second, without the first epoch."""
+    graph_set, parameters, batch_size = SHARED[case]
+    stored = open_graphs(folder / graph_set)
+    model = replace(MODEL, parameters={**MODEL.parameters, **parameters})
+    seconds = {}
+    with process_group("cpu"):
+        for epochs in (1, 1 + ROUNDS):
+            recipe = replace(RECIPE, epochs=epochs, batch_size=batch_size)
+            start = time.perf_counter()
+            train(stored, model, recipe, [Split.others()], [SEED])
+            seconds[epochs] = time.perf_counter() - start
+    rate = ROUNDS * len(stored) / (seconds[1 + ROUNDS] - seconds[1])
+    return {"graphs/s": round(rate)}
+
+
 TASKS: dict[str, Callable[[Path, str], dict[str, Any]]] = {
     "windows": train_windows,
     "compare": compare,
     "large": train_large,
     "step": step_large,
+    "together": train_together,
+    "part": train_part,
 }
 
 
@@ -282,9 +323,12 @@ def measure(folder: Path) -> dict[str, Any]:
         "model": MODEL.parameters,
         "batch_size": RECIPE.batch_size,
     }
-    for name, number in NUMBERS.items():
+    for name, number in {**FEW, **NUMBERS}.items():
         stored = generate(folder / name, number)
         content.setdefault("bytes on disk", {})[name] = sum(own.bytes for own in stored.records)
+    content["together"] = [
+        measured(folder, "together", f"{number}:{case}") for case in SHARED for number in PROCESSES
+    ]
     content["windows"] = [measured(folder, "windows", name) for name in NUMBERS]
     content["compare"] = measured(folder, "compare", "1e5")
     content["compare"]["commit"] = content["commit"]
@@ -315,6 +359,12 @@ def page(content: dict[str, Any]) -> str:
         f"| {row['edges']:,} | {row['step, s']:.3f} | {row['peak beyond imports, MB']:,} |"
         for row in growth["rows"]
     ]
+    rates_of = {(row["case"], row["processes"]): row["graphs/s"] for row in content["together"]}
+    together = "\n".join(
+        f"| {case} | {' | '.join(f'{rates_of[case, number]:,}' for number in PROCESSES)} | "
+        f"{rates_of[case, PROCESSES[-1]] / rates_of[case, PROCESSES[0]]:.2f} |"
+        for case in SHARED
+    )
     runs = [*content.get("earlier comparisons", ()), compared]
     ratios = [run["disk to memory"] for run in runs]
     compared_table = "\n".join(
@@ -361,8 +411,21 @@ All comparisons that were made, in their order; "disk to memory" is the median r
 {compared_table}
 
 The medians are {min(ratios):.2f} to {max(ratios):.2f}. The target is 0.9. Where other processes use
-the two cores, training and reading compete for them, and rounds of one run differ by more than what
-is measured: the numbers do not show whether the target is reached on a free machine.
+the two cores (a load of 3 and more), training and reading compete for them, and rounds of one run
+differ by more than what is measured.
+
+## Several processes
+
+`torchrun` on the two cores, one thread each, graphs on disk, shared batch statistics, {ROUNDS}
+epochs after the first one, without evaluation; graphs a second of all processes. Small network:
+that above. Large network: k = 8, hidden 64, T = 3, on {FEW["2e4"]:,} graphs. A process also has a
+thread that reads ahead, for which two processes leave no core.
+
+| | 1 process | 2 processes | ratio |
+| --- | ---: | ---: | ---: |
+{together}
+
+More than two processes, and several machines, have not been measured: there are two cores.
 
 ## Large graphs
 
