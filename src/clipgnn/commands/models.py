@@ -77,15 +77,15 @@ def read_for(model: Any, graphs: Any) -> "PackedGraphs":
     from clipgnn.estimators.reading import read_with_encoding
     from clipgnn.graphs.packed import PackedGraphs
 
-    packed = isinstance(graphs, PackedGraphs)
-    if packed != (model.encoding_ is None):
-        trained, given = ("a TU data set", "graphs with named attributes")[:: 1 if packed else -1]
+    encoded = isinstance(graphs, PackedGraphs) and graphs.encoding is None
+    if encoded != (model.encoding_ is None):
+        given, trained = ("a TU data set", "graphs with named attributes")[:: 1 if encoded else -1]
         raise InvalidGraphError(
-            f"DATA must be graphs like those that MODEL was trained on. Got {trained}, and MODEL "
-            f"was trained on {given}."
+            f"DATA must be graphs like those that MODEL was trained on. Got {given}, and MODEL "
+            f"was trained on {trained}."
         )
     channels = model.models_[0].config.in_channels
-    if packed and graphs.in_channels != channels:
+    if encoded and graphs.in_channels != channels:
         raise InvalidGraphError(
             f"DATA must have node labels like those that MODEL was trained on, {channels} of them. "
             f"Got {graphs.in_channels}."

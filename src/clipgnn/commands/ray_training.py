@@ -53,7 +53,9 @@ def train_with_ray(
             "cluster share. It has the checkpoints, and the model until it is complete.",
             parameter="checkpoint",
         )
-    kept = training.checkpoint
+    from clipgnn.training.checkpoint import checkpoint_folder  # imports torch
+
+    kept = checkpoint_folder(training.checkpoint)
     (kept / MODEL).unlink(missing_ok=True)  # of an earlier training that was interrupted
     shutil.rmtree(kept / RAY_FOLDER, ignore_errors=True)
     with RayConnection(address) as connection:
@@ -65,11 +67,13 @@ def train_with_ray(
                 f"{found}. Use a smaller --num-workers, or add nodes."
             )
         device = "cuda" if on_gpu else "cpu"
-        _run(replace(training, device=device, shown=False), num_workers, kept, on_gpu=on_gpu)
+        try:
+            _run(replace(training, device=device, shown=False), num_workers, kept, on_gpu=on_gpu)
+        finally:
+            shutil.rmtree(kept / RAY_FOLDER, ignore_errors=True)
     model = kept / MODEL
     write_file(output, model.read_bytes())
     model.unlink()
-    shutil.rmtree(kept / RAY_FOLDER, ignore_errors=True)
     delete_checkpoints(kept, output)
 
 
@@ -84,7 +88,7 @@ def _run(training: StoredTraining, num_workers: int, kept: Path, *, on_gpu: bool
         ) from error
     token = token_hex(16)
     files = kept / RAY_FOLDER
-    files.mkdir(parents=True, exist_ok=True)
+    files.mkdir()
     write_file(files / TOKEN, token.encode())
     for failures in range(MAX_FAILURES + 1):
         trainer = torch.TorchTrainer(

@@ -76,7 +76,8 @@ def train(
 
             with library_messages():
                 train_with_ray(training, address, num_workers, output)
-            _print_summary(f"Trained on {num_workers} processes", start, output, quiet=quiet)
+            what = f"Trained by {counted(num_workers, 'worker')}"
+            _print_summary(what, start, output, quiet=quiet)
             raise typer.Exit(0)
         check_alone(address, num_workers)
         with process_group(device) as workers, library_messages():

@@ -22,7 +22,7 @@ from clipgnn.errors import (
 )
 from clipgnn.graphs import formats
 from clipgnn.graphs.packed import PackedGraphs
-from clipgnn.graphs.storage.stored import is_stored, open_graphs
+from clipgnn.graphs.storage.stored import is_stored, is_unfinished, open_graphs
 from clipgnn.parameters.datasets import DATA_FORMATS, FILE_PREFIX, STORED_FORMAT, TU_FORMAT
 from clipgnn.parameters.targets import Task
 
@@ -64,6 +64,11 @@ def open_source(
     if format is None and is_stored(path):
         found = open_stored_source(path)
         return found if labels is None else found.with_labels(labels)
+    if is_unfinished(path):
+        raise DatasetFileError(
+            f"{path} must be a finished conversion. It is not finished. Continue it with the same "
+            "command of clipgnn convert."
+        )
     if path.exists():
         folder = _tu_folder(path)
         if format != TU_FORMAT and (format is not None or folder is None):
@@ -104,7 +109,7 @@ def open_stored_source(path: Path) -> GraphFile:
     elif stored.has_targets and names is not None and names.classes is not None:
         [column], classes = names.names, names.classes
         entries = [
-            replace(own, values={column: classes[number]})
+            replace(own, values={column: str(classes[number])})
             for own, number in zip(entries, packed.targets.tolist(), strict=True)
         ]
     return GraphFile(packed.name, STORED_FORMAT, entries, packed)

@@ -1,13 +1,16 @@
 """Joining the processes that `torchrun` has started."""
 
 import os
+import re
+import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 import torch
 from torch import distributed as dist
 
-from clipgnn.errors import InvalidParameterError
+from clipgnn.errors import ClipGNNError, InvalidParameterError
 from clipgnn.training.workers import Workers, current_workers
 
 
@@ -35,8 +38,23 @@ def process_group(device: str = "auto") -> Iterator[Workers]:
     on_gpu = device.startswith("cuda") or (device == "auto" and torch.cuda.is_available())
     if on_gpu:
         torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", "0")))
+    threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
     dist.init_process_group("nccl" if on_gpu else "gloo")
     try:
         yield current_workers()
+    except RuntimeError as error:
+        if not isinstance(error, ClipGNNError) and re.search("gloo|nccl|peer", str(error), re.I):
+            raise ClipGNNError(
+                "All processes must run to the end. Another one has ended; its message has the "
+                "reason."
+            ) from error
+        raise
     finally:
         dist.destroy_process_group()
+
+
+def _end_with(parent: int) -> None:
+    """End this process with `torchrun`, which cannot end its processes if it is killed."""
+    while os.getppid() == parent:
+        time.sleep(1)
+    os._exit(1)

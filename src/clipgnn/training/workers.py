@@ -8,6 +8,10 @@ import torch
 from torch import Tensor
 from torch import distributed as dist
 
+GATHERED = 2**16
+"""Largest number of values that all processes send to each other, and each of them adds in the same
+order. For more values an all-reduce sends less, but it has several times the latency with gloo."""
+
 
 @dataclass(frozen=True)
 class Workers:
@@ -38,6 +42,8 @@ class Workers:
         """Sum of the values of all processes."""
         if self.alone:
             return values
+        if values.numel() <= GATHERED:
+            return torch.stack(_all(values)).sum(0)
         summed = values.clone()
         dist.all_reduce(summed)
         return summed
@@ -77,12 +83,16 @@ class _Gather(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, values: Tensor) -> Tensor:
-        gathered = [torch.empty_like(values) for _ in range(dist.get_world_size())]
-        dist.all_gather(gathered, values.contiguous())
-        return torch.stack(gathered)
+        return torch.stack(_all(values))
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> Tensor:
-        summed = grads[0].contiguous().clone()
-        dist.all_reduce(summed)
-        return summed[dist.get_rank()]
+        own = dist.get_rank()
+        return torch.stack([grad[own] for grad in _all(grads[0])]).sum(0)
+
+
+def _all(values: Tensor) -> list[Tensor]:
+    """Values of each process."""
+    gathered = [torch.empty_like(values) for _ in range(dist.get_world_size())]
+    dist.all_gather(gathered, values.contiguous())
+    return gathered

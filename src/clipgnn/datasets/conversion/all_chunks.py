@@ -134,7 +134,8 @@ def finish(
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(["row", "place", "problem"])
-    writer.writerows((own.row, own.place, own.problem) for own in rejected)
+    # Rows are numbered from 1, as in predictions for the graphs of the folder.
+    writer.writerows((own.row + 1, own.place, own.problem) for own in rejected)
     write_file(target.path / REJECTED, text.getvalue().encode(errors="backslashreplace"))
     target.record(
         {"source": source, "graphs": given, "rejected": len(rejected), "task": task and str(task)}
@@ -167,7 +168,7 @@ def _positions(excluded: Mapping[int, str], first: int, end: int) -> dict[int, s
 
 def _target_names(plan: TargetPlan, classes: Sequence[Any]) -> TargetNames:
     named = plan.task is Task.classification
-    return TargetNames(plan.names, tuple(map(str, classes)) if named else None)
+    return TargetNames(plan.names, tuple(classes) if named else None)
 
 
 def _check_rejected(

@@ -1,5 +1,6 @@
 """Conversion of files of graphs to folders of shards, in bounded memory."""
 
+import csv
 from collections.abc import Callable, Iterator
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -8,7 +9,7 @@ from typing import Any
 from clipgnn import __version__
 from clipgnn.datasets.conversion.all_chunks import store_chunks
 from clipgnn.datasets.conversion.chunk_targets import NOT_A_TARGET
-from clipgnn.datasets.conversion.folder import ConversionFolder
+from clipgnn.datasets.conversion.folder import REJECTED, ConversionFolder
 from clipgnn.datasets.conversion.inputs import (
     CHUNK_CHARACTERS,
     CHUNK_GRAPHS,
@@ -16,14 +17,19 @@ from clipgnn.datasets.conversion.inputs import (
     hash_of,
     open_input,
 )
-from clipgnn.datasets.conversion.options import Converted, ConvertOptions
+from clipgnn.datasets.conversion.options import (
+    Converted,
+    ConvertOptions,
+    Rejected,
+    RejectedGraphError,
+)
 from clipgnn.datasets.conversion.parsing import ParseTask, chunk_of_entries, parse_chunk
 from clipgnn.datasets.conversion.pool import Run, workers
 from clipgnn.datasets.conversion.whole import store_packed
 from clipgnn.datasets.graph_files.entries import GraphFile
 from clipgnn.datasets.targets import task_of_columns, usual_name
 from clipgnn.errors import DatasetFileError, suggestion
-from clipgnn.graphs.storage.stored import open_graphs
+from clipgnn.graphs.storage.stored import open_graphs, shard_path
 from clipgnn.parameters.targets import Task
 
 Report = Callable[[str, int, int | None], None]
@@ -63,7 +69,7 @@ def convert(
     target = ConversionFolder(Path(folder), identity, _versions(source.format))
     finished = target.finished
     if finished is not None:
-        return _before(target.path, finished)
+        return _before(target.path, finished, strict=options.strict)
     if isinstance(source, GraphFile) and source.packed is not None:
         target.begin()
         converted = store_packed(source, target, options)
@@ -188,15 +194,30 @@ def _versions(format: str) -> dict[str, str]:
     return versions
 
 
-def _before(path: Path, record: Any) -> Converted:
+def _before(path: Path, record: Any, *, strict: bool) -> Converted:
+    """The conversion that was finished before, as it was reported then."""
+    stored = open_graphs(path)
+    for number, own in enumerate(stored.records):
+        shard = shard_path(path, number)
+        if not shard.is_file() or shard.stat().st_size != own.bytes:
+            raise DatasetFileError(
+                f"{shard} must have {own.bytes:,} bytes. It is missing or has another size. Remove "
+                "the folder, and convert again."
+            )
     try:
         result = record["result"]
         task = None if result["task"] is None else Task(result["task"])
-        return Converted(
-            open_graphs(path), str(result["source"]), int(result["graphs"]), (), task, before=True
-        )
-    except (KeyError, TypeError, ValueError) as error:
+        source, given = str(result["source"]), int(result["graphs"])
+        with (path / REJECTED).open(newline="", encoding="utf-8") as file:
+            rejected = [
+                Rejected(int(own["row"]) - 1, own["place"], own["problem"])
+                for own in csv.DictReader(file)
+            ]
+    except (KeyError, OSError, TypeError, ValueError) as error:
         raise DatasetFileError(
             f"{path} must have the record of a conversion. It is damaged: {error!r}. Remove the "
             "folder, and convert again."
         ) from error
+    if rejected and strict:
+        raise RejectedGraphError(f"{source}, {rejected[0].place}: {rejected[0].problem}")
+    return Converted(stored, source, given, rejected, task, before=True)

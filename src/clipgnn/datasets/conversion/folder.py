@@ -8,17 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from clipgnn.errors import DatasetFileError, OutputError, shown
-from clipgnn.graphs.storage.stored import FILE, is_stored
+from clipgnn.graphs.storage.stored import FILE, RECORD, UNFINISHED, is_stored
 from clipgnn.writing import write_file
-
-RECORD = "conversion.json"
-"""File that describes the conversion."""
 
 REJECTED = "rejected.csv"
 """File that lists graphs that are not used."""
 
-UNFINISHED = "unfinished"
-"""Folder of a conversion that is not finished."""
+HASHED = ("input", "labels")
+"""Parts of the identity of a conversion that are hashes of files."""
 
 _FORMAT = "clipgnn-conversion/1"
 _TEMPORARY = re.compile(r"\.(shard-\d+|graphs|conversion|rejected)\.\w+\.[0-9a-f]{16}")
@@ -114,9 +111,12 @@ class ConversionFolder:
                 raise self._other(state, name, found.get(name), own)
 
     def _other(self, state: str, name: str, before: object, now: object) -> OutputError:
+        found = f"its {name} must be {shown(before)}. Got {shown(now)}"
+        if name in HASHED:
+            found = f"the content of its {name} has changed"
         return OutputError(
-            f"{self.path} {state} another conversion: its {name} must be {shown(before)}. Got "
-            f"{shown(now)}. Use another folder, or remove this one."
+            f"{self.path} {state} another conversion: {found}. Use another folder, or remove this "
+            "one."
         )
 
 

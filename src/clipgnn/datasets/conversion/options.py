@@ -88,7 +88,7 @@ class Converted:
         stored: the graphs.
         source: name of the input.
         given: number of graphs of the input.
-        rejected: graphs that are not used; empty if the conversion was finished before.
+        rejected: graphs that are not used.
         task: classification or regression; None without targets.
         before: whether it was finished before.
     """

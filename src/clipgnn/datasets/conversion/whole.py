@@ -67,5 +67,5 @@ def _with_targets(
     if targets.task is Task.regression:
         return replace(graphs, y=targets_of(values)), TargetNames(tuple(targets.names))
     classes, numbers = np.unique(values, return_inverse=True)
-    names = TargetNames(tuple(targets.names), tuple(map(str, classes.tolist())))
+    names = TargetNames(tuple(targets.names), tuple(classes.tolist()))
     return replace(graphs, y=targets_of(numbers)), names

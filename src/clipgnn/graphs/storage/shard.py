@@ -234,7 +234,8 @@ class Shard:
     def _damaged(self, reason: str) -> DatasetFileError:
         return DatasetFileError(
             f"{self._path} must be a shard of the graph set {self._path.parent.name!r}. It is "
-            f"damaged: {reason}. Restore the file, or convert the graphs again."
+            f"damaged: {reason}. Restore the file, or remove the folder and convert the graphs "
+            "again."
         )
 
 

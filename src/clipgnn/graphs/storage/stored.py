@@ -35,6 +35,12 @@ from clipgnn.writing import write_file
 FILE = "graphs.json"
 """File of a folder that describes its shards."""
 
+RECORD = "conversion.json"
+"""File that describes the conversion by which a folder was written, if it was."""
+
+UNFINISHED = "unfinished"
+"""Folder in that of a conversion that is not finished."""
+
 SHARD_GRAPHS, SHARD_SIZE = 2**16, 2**22
 """Largest number of graphs of a shard, and of nodes and edges of a shard of several graphs."""
 
@@ -47,11 +53,12 @@ class TargetNames:
 
     Attributes:
         names: name of each target.
-        classes: names of the classes, in the order of their numbers; None for numbers to regress.
+        classes: the classes, integers or names, in the order of their numbers; None for numbers to
+            regress.
     """
 
     names: tuple[str, ...]
-    classes: tuple[str, ...] | None = None
+    classes: tuple[int | str, ...] | None = None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -303,6 +310,11 @@ def is_stored(path: str | os.PathLike[str]) -> bool:
     return (Path(path) / FILE).is_file()
 
 
+def is_unfinished(path: str | os.PathLike[str]) -> bool:
+    """Whether a path is the folder of a conversion that is not finished."""
+    return (Path(path) / UNFINISHED / RECORD).is_file() and not is_stored(path)
+
+
 def open_graphs(folder: str | os.PathLike[str]) -> StoredGraphs:
     """Open the folder of a graph set. No graph is read.
 
@@ -327,13 +339,16 @@ def open_graphs(folder: str | os.PathLike[str]) -> StoredGraphs:
             f"version than clipgnn {__version__}. Convert the graphs again."
         )
     try:
-        return StoredGraphs(
+        stored = StoredGraphs(
             path,
             str(content["name"]),
             Schema.from_json(content["schema"]),
             tuple(ShardRecord.from_json(own) for own in content["shards"]),
             _target_names(content["targets"]),
         )
+        if not stored.records:
+            raise ValueError("it has no shards")
+        return stored
     except (KeyError, TypeError, ValueError, RecursionError) as error:
         raise _damaged(path, f"{type(error).__name__}: {error}") from error
 
@@ -450,9 +465,9 @@ def _target_names(values: Any) -> TargetNames | None:
     if values is None:
         return None
     classes = values["classes"]
-    return TargetNames(
-        tuple(map(str, values["names"])), None if classes is None else tuple(map(str, classes))
-    )
+    if classes is not None:
+        classes = tuple(own if isinstance(own, int) else str(own) for own in classes)
+    return TargetNames(tuple(map(str, values["names"])), classes)
 
 
 def _cuts(graphs: PackedGraphs) -> Iterator[tuple[int, int]]:
@@ -469,5 +484,5 @@ def _cuts(graphs: PackedGraphs) -> Iterator[tuple[int, int]]:
 def _damaged(path: Path, reason: str) -> DatasetFileError:
     return DatasetFileError(
         f"{path / FILE} must describe a graph set. It is damaged: {reason}. Restore the file, or "
-        "convert the graphs again."
+        "remove the folder and convert the graphs again."
     )
