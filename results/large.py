@@ -54,7 +54,7 @@ LARGE_MODEL = ModelSpec("clip", {"num_colorings": 1, "hidden_channels": 32, "num
 LARGE_RECIPE = Recipe(epochs=2, max_nodes=4096, loss="squared-error")
 PROCESSES = {"1 process": (1, False), "2 processes": (2, False), "2, local statistics": (2, True)}
 """Number of processes, and whether their batch statistics are their own."""
-LARGE = {"num_colorings": 8, "hidden_channels": 64, "num_layers": 3}
+LARGE = {"num_colorings": 2, "hidden_channels": 64, "num_layers": 3}
 SHARED = {
     "small network, batches of 128": ({}, 128),
     "small network, batches of 1,024": ({}, 1024),
@@ -424,7 +424,7 @@ differ by more than what is measured.
 
 `torchrun` on the two cores, one thread each, {FEW["2e4"]:,} graphs on disk, {ROUNDS} epochs after
 the first one, without evaluation; graphs a second of all processes, and their ratio to one process.
-Small network: that above. Large network: k = 8, hidden 64, T = 3. A process also has a thread that
+Small network: that above. Large network: k = 2, hidden 64, T = 3. A process also has a thread that
 reads ahead, for which two processes leave no core.
 
 | | {" | ".join(PROCESSES)} |
