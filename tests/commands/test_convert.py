@@ -1,6 +1,7 @@
 """`clipgnn convert`: messages, exit statuses, and folders that other commands read."""
 
 import errno
+import json
 import os
 import signal
 import subprocess
@@ -15,6 +16,7 @@ import pytest
 from tests.datasets.conversion_examples import molecules
 
 from clipgnn import PackedGraphs, cli
+from clipgnn.estimators import load_estimator
 from clipgnn.graphs.storage.stored import is_stored
 
 Command = Callable[..., tuple[int, str, str]]
@@ -56,14 +58,60 @@ def test_molecules(call: Command, tmp_path: Path) -> None:
     assert lines[-1].startswith("Converted 23 graphs of m.csv, with regression targets target, in")
     assert len(PackedGraphs.open("set")) == 23
     status, _, messages = call("convert", "m.csv", "set", "--target", "target")
-    assert status == 0
-    assert (
-        messages == "set is finished: it has 23 graphs of m.csv, with regression targets target.\n"
-    )
+    assert status == 1
+    assert messages.splitlines()[:-1] == lines[:-1]
+    finished = "set is finished: it has 23 graphs of m.csv, with regression targets target."
+    assert messages.splitlines()[-1] == finished
+    status, _, messages = call("convert", "m.csv", "set", "--target", "target", "--strict")
+    assert status == 2
+    assert "Leave out --strict" in messages
+    shard = Path("set/shard-000000.safetensors")
+    shard.write_bytes(shard.read_bytes()[:-1])
+    status, _, messages = call("convert", "m.csv", "set", "--target", "target")
+    assert status == 2
+    assert "Remove the folder, and convert again" in messages
+
+
+@pytest.mark.needs("rdkit")
+def test_molecules_are_inspected(call: Command, tmp_path: Path) -> None:
+    molecules(tmp_path / "m.csv", 40)
+    call("convert", "m.csv", "set", "--target", "target")
     status, out, _ = call("inspect", "set")
     assert status == 0
     assert "m.csv (stored)" in out
     assert "numbers in target" in out
+
+
+def test_named_attributes_are_evaluated(call: Command, tmp_path: Path) -> None:
+    graphs = [nx.path_graph(own) for own in range(3, 15)]
+    for number, graph in enumerate(graphs):
+        nx.set_node_attributes(graph, {node: "ab"[node % 2] for node in graph}, "letter")
+        graph.graph["kind"] = number % 2
+    lines = [json.dumps(nx.node_link_data(graph)) for graph in graphs]
+    (tmp_path / "g.jsonl").write_text("\n".join(lines) + "\n")
+    assert call("convert", "g.jsonl", "set", "--target", "kind")[0] == 0
+    fast = ("--epochs", "1", "--num-layers", "1", "--hidden-channels", "4", "--quiet")
+    for data, options in (("set", ()), ("g.jsonl", ("--target", "kind"))):
+        assert call("train", data, "-o", f"{data}.safetensors", *options, *fast)[0] == 0
+        assert load_estimator(f"{data}.safetensors").classes_.tolist() == [0, 1]
+        for given in ("set", "g.jsonl"):
+            status, out, messages = call("evaluate", f"{data}.safetensors", given)
+            assert status == 0, messages
+            assert "accuracy" in out
+
+
+def test_an_unfinished_conversion(
+    call: Command, graph6: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("clipgnn.datasets.conversion.convert.store_chunks", interrupted)
+    assert call("convert", "paths.g6", "set")[0] == 130
+    for command in ("train", "inspect"):
+        status, _, messages = call(command, "set")
+        assert status == 2
+        assert "set must be a finished conversion" in messages
 
 
 def test_without_targets(call: Command, graph6: Path) -> None:

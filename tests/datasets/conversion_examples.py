@@ -68,8 +68,8 @@ def random_lines(path: Path, seed: int, number: int = 12, chance: float = 0.3) -
 
 def read_at_once(
     data: str, options: ConvertOptions
-) -> tuple[PackedGraphs, list[int], list[Rejected], list[str] | None]:
-    """Graphs with targets, their rows, rejected graphs, and names of classes."""
+) -> tuple[PackedGraphs, list[int], list[Rejected], list[int | str] | None]:
+    """Graphs with targets, their rows, rejected graphs, and classes."""
     source = open_source(
         data,
         format=options.format,
@@ -95,7 +95,7 @@ def read_at_once(
         y = targets.of(found.numbers)
         if targets.task is Task.classification:
             known, y = np.unique(y, return_inverse=True)
-            classes = [str(own) for own in known.tolist()]
+            classes = known.tolist()
         graphs = PackedGraphs(**{**vars(graphs), "y": targets_of(y)})
     rejected = [
         Rejected(row, source.entries[row].place, own) for row, own in found.problems.items()

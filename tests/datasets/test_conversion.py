@@ -24,12 +24,11 @@ from clipgnn import PackedGraphs
 from clipgnn.datasets.conversion import convert as conversion
 from clipgnn.datasets.conversion import inputs, shards
 from clipgnn.datasets.conversion.convert import convert
-from clipgnn.datasets.conversion.folder import RECORD, UNFINISHED
-from clipgnn.datasets.conversion.options import Converted, ConvertOptions
+from clipgnn.datasets.conversion.options import Converted, ConvertOptions, RejectedGraphError
 from clipgnn.datasets.conversion.parsing import parse_chunk
 from clipgnn.datasets.conversion.pool import workers
 from clipgnn.errors import ClipGNNError, DatasetFileError, InvalidGraphError, WorkerError
-from clipgnn.graphs.storage.stored import is_stored
+from clipgnn.graphs.storage.stored import RECORD, UNFINISHED, is_stored
 from clipgnn.parameters.targets import Task
 
 PLAIN = ConvertOptions()
@@ -96,14 +95,14 @@ def test_molecules(options: ConvertOptions, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("target", "task", "classes"),
     [
-        (["10", "9", "2"], Task.classification, ("2", "9", "10")),
+        (["10", "9", "2"], Task.classification, (2, 9, 10)),
         (["b", "a", "10", "NA"], Task.classification, ("10", "a", "b")),
         ([str(own / 2) for own in range(15)], Task.regression, None),
         ([str(own) for own in range(23)], Task.regression, None),
     ],
 )
 def test_the_task_is_decided_for_all_chunks(
-    target: list[str], task: Task, classes: tuple[str, ...] | None, tmp_path: Path
+    target: list[str], task: Task, classes: tuple[int | str, ...] | None, tmp_path: Path
 ) -> None:
     path = molecules(tmp_path / "molecules.csv", 40, target)
     converted = check(path, tmp_path / "set")
@@ -215,7 +214,7 @@ def test_data_sets_by_name(tmp_path: Path) -> None:
     expected = read_at_once("csl", PLAIN)[0]
     assert same(converted.stored.load(), expected)
     assert converted.stored.target_names is not None
-    assert converted.stored.target_names.classes == tuple(map(str, range(10)))
+    assert converted.stored.target_names.classes == tuple(range(10))
     assert convert("csl", tmp_path / "set").before
     again = convert(str(tmp_path / "set"), tmp_path / "copy")
     assert same(again.stored.load(), expected)
@@ -271,6 +270,9 @@ def test_an_interruption_while_shards_are_written(
     assert len(converted.rejected) > 0
     again = convert(str(path), tmp_path / "set")
     assert (again.before, again.given, again.task) == (True, 23, Task.regression)
+    assert again.rejected == converted.rejected
+    with pytest.raises(RejectedGraphError, match="line 6"):
+        convert(str(path), tmp_path / "set", ConvertOptions(strict=True))
 
 
 @pytest.mark.needs("rdkit")
@@ -288,7 +290,8 @@ def test_another_input_or_other_options_are_refused(
     other = molecules(tmp_path / "other.csv", 24)
     begun = "was begun as another conversion: its"
     for state in (begun, "has the graphs of another conversion: its"):
-        with pytest.raises(ClipGNNError, match=f"{state} input must be"):
+        changed = state.replace("its", "the content of its input has changed")
+        with pytest.raises(ClipGNNError, match=changed):
             convert(str(other), tmp_path / "set")
         with pytest.raises(ClipGNNError, match=f"{state} task must be 'auto'. Got 'regression'"):
             convert(str(path), tmp_path / "set", ConvertOptions(task=Task.regression))

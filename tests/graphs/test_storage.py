@@ -132,6 +132,14 @@ def test_missing_targets_and_several_targets(tmp_path: Path) -> None:
     assert torch.equal(found.isnan(), y.isnan())
 
 
+def test_a_folder_without_shards(tmp_path: Path) -> None:
+    path = save_graphs(graph_set(ALL_KINDS[0]), tmp_path).folder / FILE
+    content = json.loads(path.read_text())
+    path.write_text(json.dumps({**content, "shards": []}))
+    with pytest.raises(DatasetFileError, match="it has no shards"):
+        PackedGraphs.open(tmp_path)
+
+
 def test_classes_have_names(tmp_path: Path) -> None:
     names = TargetNames(("kind",), ("chain", "ring"))
     save_graphs(graph_set(frozenset()), tmp_path / "set", names)

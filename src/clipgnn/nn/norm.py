@@ -8,7 +8,14 @@ from torch import Tensor, nn
 
 from clipgnn.errors import InvalidGraphError
 from clipgnn.nn.layer import Generators, Layer
-from clipgnn.ops.normalization import NormalizedRows, all_vary, channel_scale, own_statistics
+from clipgnn.ops.normalization import (
+    JointlyNormalizedRows,
+    NormalizedRows,
+    all_vary,
+    channel_scale,
+    joined_statistics,
+    own_statistics,
+)
 from clipgnn.shapes import MemberRows
 
 Moments = dict[nn.Module, tuple[Tensor, Tensor]]
@@ -180,6 +187,23 @@ class BatchNorm(Layer):
                     x, self.weight, self.bias, mean, variance, self.epsilon
                 )
                 return rows
+        if moments is None and self.gather is not None and x.device.type == "cpu":
+            occurrences = _occurrences(x, mask, counts)
+            mean, variance, number = joined_statistics(x, occurrences, self.gather)
+            if all_vary(mean, variance, unit):  # the same in all processes
+                self._track(mean, variance, number)
+                rows = JointlyNormalizedRows.apply(  # type: ignore[no-untyped-call]
+                    x,
+                    self.weight.to(x.dtype),
+                    self.bias.to(x.dtype),
+                    mean,
+                    variance,
+                    number,
+                    occurrences,
+                    self.epsilon,
+                    self.gather,
+                )
+                return rows if mask is None else torch.where(mask[:, :, None], rows, 0)
         mean, variance = self._measure(x, mask, counts)
         if moments is not None:
             moments[self] = (mean, variance)
@@ -222,9 +246,9 @@ class BatchNorm(Layer):
         counts: Int[Tensor, "members rows"] | None,
     ) -> tuple[Float[Tensor, "members channels"], Float[Tensor, "members channels"]]:
         """Compute mean and variance of the rows that are not padding, and update the averages."""
-        inside = None if mask is None else mask[:, :, None]
         if self.gather is not None:
-            return self._measure_together(x, inside, counts)
+            return self._measure_together(x, _occurrences(x, mask, counts))
+        inside = None if mask is None else mask[:, :, None]
         if inside is not None:
             rows = inside.sum(1).to(x.dtype)
             mean = x.sum(1) / rows.clamp(min=1)
@@ -245,14 +269,14 @@ class BatchNorm(Layer):
     def _measure_together(
         self,
         x: MemberRows,
-        inside: Bool[Tensor, "members rows 1"] | None,
-        counts: Int[Tensor, "members rows"] | None,
+        occurrences: Float[Tensor, "members rows 1"] | None,
     ) -> tuple[Float[Tensor, "members channels"], Float[Tensor, "members channels"]]:
-        """Compute mean and variance of the rows of all processes, and update the averages."""
+        """Compute mean and variance of the rows of all processes, and update the averages.
+
+        Unlike `joined_statistics`, with gradients: for constant channels and on GPUs.
+        """
         assert self.gather is not None
-        weight = torch.ones_like(x[:, :, :1]) if counts is None else counts[:, :, None].to(x.dtype)
-        if inside is not None:
-            weight = torch.where(inside, weight, 0)
+        weight = torch.ones_like(x[:, :, :1]) if occurrences is None else occurrences
         count = weight.sum(1)
         own_mean = (weight * x).sum(1) / count.clamp(min=1)
         own_squares = (weight * (x - own_mean[:, None]).square()).sum(1)
@@ -282,6 +306,18 @@ class BatchNorm(Layer):
         self.running_mean.lerp_(mean.to(self.running_mean.dtype), share)
         self.running_var.lerp_(unbiased.to(self.running_var.dtype), share)
         self.running_weight.lerp_(torch.ones_like(self.running_weight), share)
+
+
+def _occurrences(
+    x: MemberRows,
+    mask: Bool[Tensor, "members rows"] | None,
+    counts: Int[Tensor, "members rows"] | None,
+) -> Float[Tensor, "members rows 1"] | None:
+    """How many times each row occurs, 0 for padding; None for once."""
+    if mask is None and counts is None:
+        return None
+    weight = torch.ones_like(x[:, :, :1]) if counts is None else counts[:, :, None].to(x.dtype)
+    return weight if mask is None else torch.where(mask[:, :, None], weight, 0)
 
 
 def share_statistics(network: nn.Module, gather: Callable[[Tensor], Tensor] | None) -> None:

@@ -199,7 +199,8 @@ class Engine:
             capacity = assembler.capacity_for(chosen)
             # A single row has no variance: BatchNorm raises an error without a mask only.
             rows = capacity if assembler.has_edge_rows else capacity[:1]
-            padded = self.num_members > 1 or min(rows) < 2 or not alone
+            few = not alone and (chosen.shape[1] < 2 or bool((chosen == assembler.padding).any()))
+            padded = self.num_members > 1 or min(rows) < 2 or few
             batch = assembler.batch(chosen, capacity, padded=padded)
         counter = (self.epoch_number * 2 << 32) + self.step_number
         mask = chosen != assembler.padding
