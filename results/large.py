@@ -1,9 +1,10 @@
 """Measure training on graph sets that are larger than memory, and on large graphs, on the CPU.
 
-    python results/large.py FOLDER
+    python results/large.py FOLDER [--processes]
 
 generates graph sets in a folder outside the repository (2 GB) and writes `large.json` and
-`large.md`. Every measurement is a process of its own; the memory is the largest sum of RssAnon over
+`large.md`; with `--processes` only the throughput of several processes is measured. Every
+measurement is a process of its own; the memory is the largest sum of RssAnon over
 its processes, that is without pages of mapped files, sampled every 20 ms.
 """
 
@@ -313,6 +314,17 @@ def commit() -> str:
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
 
 
+def processes(folder: Path) -> dict[str, Any]:
+    """Measure the throughput of several processes."""
+    for name, number in FEW.items():
+        generate(folder / name, number)
+    cases = [f"{own}:{case}" for case in SHARED for own in PROCESSES]
+    return {
+        "commit": commit(),
+        "rows": [measured(folder, "together", case) for case in cases],
+    }
+
+
 def measure(folder: Path) -> dict[str, Any]:
     """Run all measurements."""
     installed = installed_versions()
@@ -325,12 +337,10 @@ def measure(folder: Path) -> dict[str, Any]:
         "model": MODEL.parameters,
         "batch_size": RECIPE.batch_size,
     }
-    for name, number in {**FEW, **NUMBERS}.items():
+    for name, number in NUMBERS.items():
         stored = generate(folder / name, number)
         content.setdefault("bytes on disk", {})[name] = sum(own.bytes for own in stored.records)
-    content["together"] = [
-        measured(folder, "together", f"{own}:{case}") for case in SHARED for own in PROCESSES
-    ]
+    content["together"] = processes(folder)
     content["windows"] = [measured(folder, "windows", name) for name in NUMBERS]
     content["compare"] = measured(folder, "compare", "1e5")
     content["compare"]["commit"] = content["commit"]
@@ -361,7 +371,8 @@ def page(content: dict[str, Any]) -> str:
         f"| {row['edges']:,} | {row['step, s']:.3f} | {row['peak beyond imports, MB']:,} |"
         for row in growth["rows"]
     ]
-    rates_of = {(row["case"], row["processes"]): row["graphs/s"] for row in content["together"]}
+    together_of = content["together"]
+    rates_of = {(row["case"], row["processes"]): row["graphs/s"] for row in together_of["rows"]}
     together = "\n".join(
         f"| {case} | "
         + " | ".join(
@@ -385,8 +396,8 @@ def page(content: dict[str, Any]) -> str:
 Written by `large.py` on {content["date"]} at commit {content["commit"]}; seed {content["seed"]}.
 {versions}. {machine}; one thread for training and one that reads ahead. Memory is the largest sum
 of RssAnon over all processes: without pages of mapped files, with Python and torch. "Load" is the
-load average of the machine before a measurement: above 0.3, other processes used its two cores, and
-times are longer than on a free machine.
+load average of the machine before a measurement, to which the measurements before it contribute up
+to 2: above that, other processes used its two cores, and times are longer than on a free machine.
 
 ## Memory by the number of graphs
 
@@ -423,9 +434,9 @@ differ by more than what is measured.
 ## Several processes
 
 `torchrun` on the two cores, one thread each, {FEW["2e4"]:,} graphs on disk, {ROUNDS} epochs after
-the first one, without evaluation; graphs a second of all processes, and their ratio to one process.
-Small network: that above. Large network: k = 2, hidden 64, T = 3. A process also has a thread that
-reads ahead, for which two processes leave no core.
+the first one, without evaluation, at commit {together_of["commit"]}; graphs a second of all
+processes, and their ratio to one process. Small network: that above. Large network: k = 2, hidden
+64, T = 3. A process also has a thread that reads ahead, for which two processes leave no core.
 
 | | {" | ".join(PROCESSES)} |
 | --- | ---: | ---: | ---: |
@@ -467,6 +478,10 @@ def main() -> None:
             print(json.dumps(found))
         return
     path = PAGE / "large.json"
+    if sys.argv[2:] == ["--processes"]:
+        content = json.loads(path.read_text())
+        content["together"] = processes(Path(sys.argv[1]))
+        path.write_text(json.dumps(content, indent=1) + "\n")
     if len(sys.argv) == 2:
         earlier = json.loads(path.read_text()) if path.exists() else {}
         content = measure(Path(sys.argv[1]))
