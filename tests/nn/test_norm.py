@@ -269,3 +269,27 @@ def test_rows_are_overwritten_only_where_it_is_allowed() -> None:
         found = norm(x, overwrite=True)
     assert torch.equal(found, expected)
     assert found.data_ptr() == x.data_ptr()
+
+
+@pytest.mark.parametrize("rows", ["all", "padded", "repeated"])
+def test_statistics_of_one_process_are_its_own(rows: str) -> None:
+    """Statistics that are shared with no other process, with their own gradient."""
+    generator = torch.Generator().manual_seed(0)
+    x = torch.randn(2, 7, 3, dtype=torch.float64, generator=generator)
+    mask = torch.arange(7).expand(2, 7) < torch.tensor([[5], [7]]) if rows == "padded" else None
+    counts = torch.arange(1, 8).expand(2, 7) if rows == "repeated" else None
+    weights = torch.randn(x.shape, dtype=torch.float64, generator=generator)
+    found = []
+    for gather in (None, lambda own: own[None]):
+        norm = BatchNorm(2, 3).double()
+        norm.gather = gather
+        given = x.clone().requires_grad_()
+        output = norm(given, mask=mask, counts=counts)
+        (output * weights).sum().backward()
+        assert given.grad is not None
+        assert norm.weight.grad is not None
+        assert norm.bias.grad is not None
+        kept = (norm.running_mean, norm.running_var, norm.weight.grad, norm.bias.grad)
+        found.append((output.detach(), given.grad, *kept))
+    for alone, together in zip(*found, strict=True):
+        torch.testing.assert_close(alone, together, rtol=1e-12, atol=1e-12)
