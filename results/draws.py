@@ -4,7 +4,8 @@
 
 reads the models beside the store of an experiment with `keep_models` and `keep_predictions`, and
 predicts the test graphs of each trial, and its fresh graphs, several times. Rows with several
-configurations are left out. Numbers are means over the trials of a row; see `NUMBERS`.
+configurations are left out. Numbers are means over the finished trials of a row; see `NUMBERS`. The
+trials are those of the last run of the store, or of `--experiment FILE`.
 """
 
 import argparse
@@ -18,7 +19,8 @@ import torch
 
 from clipgnn.experiments.artifacts import load_model, load_predictions
 from clipgnn.experiments.data import load
-from clipgnn.experiments.plans import stored_experiment
+from clipgnn.experiments.plans import stored_experiment, with_stored_data
+from clipgnn.experiments.reading import read_experiment
 from clipgnn.experiments.store import Store
 from clipgnn.experiments.trial import Trial
 from clipgnn.graphs.packed import PackedGraphs
@@ -92,18 +94,29 @@ def main() -> None:
     parser.add_argument("store", type=Path)
     parser.add_argument("--draws", type=int, default=10)
     parser.add_argument("--root", help="folder of the TU data sets")
+    parser.add_argument("--experiment", type=Path, help="TOML file of the whole experiment")
     parser.add_argument("--output", type=Path, required=True)
     arguments = parser.parse_args()
     check_writable(arguments.output)
     torch.set_num_threads(1)
     found: dict[str, dict[str, Any]] = defaultdict(dict)
     with Store(arguments.store) as store:
-        experiment, results = stored_experiment(store), store.results()
+        results = store.results()
+        if arguments.experiment is None:
+            experiment = stored_experiment(store)
+        else:
+            experiment = with_stored_data(read_experiment(arguments.experiment), store)
         environments = store.environments()
         for cell in experiment.cells:
             if len(cell.configurations) > 1:
                 continue
-            trials = experiment.trials_of(cell, cell.configurations[0])
+            trials = [
+                trial
+                for trial in experiment.trials_of(cell, cell.configurations[0])
+                if trial.identity in results
+            ]
+            if not trials:
+                continue
             parts: dict[str, list[dict[str, float]]] = defaultdict(list)
             for trial in trials:
                 for part, numbers in measure(
