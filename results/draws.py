@@ -95,6 +95,7 @@ def main() -> None:
     parser.add_argument("--draws", type=int, default=10)
     parser.add_argument("--root", help="folder of the TU data sets")
     parser.add_argument("--experiment", type=Path, help="TOML file of the whole experiment")
+    parser.add_argument("--models", nargs="+", help="names of rows; by default all")
     parser.add_argument("--output", type=Path, required=True)
     arguments = parser.parse_args()
     check_writable(arguments.output)
@@ -108,7 +109,7 @@ def main() -> None:
             experiment = with_stored_data(read_experiment(arguments.experiment), store)
         environments = store.environments()
         for cell in experiment.cells:
-            if len(cell.configurations) > 1:
+            if len(cell.configurations) > 1 or cell.row not in (arguments.models or [cell.row]):
                 continue
             trials = [
                 trial
