@@ -443,8 +443,8 @@ processes, and their ratio to one process. Small network: that above. Large netw
 {together}
 
 With shared statistics, a step has two exchanges for each normalization (five in the small network),
-and two more. An exchange between two processes takes 0.2 to 0.5 ms here, and a step of the small
-network on 128 graphs 3.4 ms in one process: there, several processes are slower than one.
+and two more. An exchange between two processes took 0.2 to 0.7 ms in trial runs, and a step of the
+small network on 128 graphs 3.4 ms in one process: there, several processes are slower than one.
 
 More than two processes, and several machines, have not been measured: there are two cores.
 
