@@ -94,10 +94,28 @@ def test_all_files_of_a_store_are_reported(call: Command) -> None:
 
 
 def test_finished_comparisons_are_not_repeated(call: Command) -> None:
-    arguments = ("expressivity", "graphs.g6", "--different", *RUN)
+    arguments = ("expressivity", "graphs.g6", "--lines", "different", *RUN)
     first = call(*arguments)
     Path("graphs.g6").touch()
     assert call(*arguments)[1].splitlines()[:6] == first[1].splitlines()[:6]
+
+
+def test_a_file_of_copies(call: Command) -> None:
+    Path("copies.g6").write_bytes(32 * Path("graphs.g6").read_bytes())
+    arguments = ("expressivity", "copies.g6", "--lines", "copies", *RUN, "--epochs", "2")
+    status, out, _ = call(*arguments, "--format", "csv")
+    assert status == 0
+    rows = {row["model"]: row for row in csv.DictReader(io.StringIO(out))}
+    assert (rows["CLIP canonical"]["pairs"], rows["CLIP canonical"]["separated_mean"]) == (
+        "1",
+        "1.0",
+    )
+    assert rows["0-CLIP"]["separated_mean"] == "0.0"
+    with Path("copies.g6").open("ab") as file:
+        file.write(nx.to_graph6_bytes(nx.path_graph(6), header=False) * 64)
+    status, out, messages = call(*arguments)
+    assert (status, out) == (2, "")
+    assert "Graphs 65 and 66 of copies:copies.g6 are" in messages
 
 
 def test_a_run_is_resumed_in_another_folder(
@@ -176,8 +194,10 @@ def test_ten_folds_of_a_file_of_classes(call: Command) -> None:
         (("expressivity", "graphs.g6", "--models", "CLAP"), "--models 'CLAP' is not in"),
         (("expressivity", "graphs.g6", "--groups", "pairs"), "--groups"),
         (("expressivity", "graphs.g6", "one.txt"), "Use two commands"),
-        (("expressivity", "one.txt", "--different"), "--different must be absent"),
-        (("expressivity", "csl", "--different"), "--different must be given for a file"),
+        (("expressivity", "one.txt", "--lines", "different"), "--lines must be given for a file"),
+        (("expressivity", "csl", "--lines", "pairs"), "--lines must be given for a file"),
+        (("expressivity", "graphs.g6", "--lines", "copy"), "Did you mean 'copies'?"),
+        (("expressivity", "graphs.g6", "--lines", "copies"), "64 graphs for each pair"),
         (("expressivity", "one.txt"), "at least two classes. Got one class, 0"),
         (("expressivity", "three.txt"), '--groups must not be "pairs" for file:three.txt'),
         (("expressivity", "three.txt", "--groups", "isomorphic", "--folds", "20"), "--folds must"),

@@ -50,6 +50,39 @@ def test_files_of_pairs_and_of_different_graphs(tmp_path: Path) -> None:
     assert len(load_pairs(f"different:{path}")) == 2
 
 
+def copies_of(*pair: "nx.Graph[int]") -> list["nx.Graph[int]"]:
+    """32 relabeled copies of both graphs of a pair, in turn."""
+    generator = np.random.default_rng(0)
+    return [
+        nx.relabel_nodes(own, dict(zip(own, generator.permutation(len(own)).tolist(), strict=True)))
+        for own in pair * 32
+    ]
+
+
+def test_a_file_of_copies(tmp_path: Path) -> None:
+    copies = [*copies_of(nx.cycle_graph(6), TRIANGLES), *copies_of(*[nx.path_graph(4)] * 2)]
+    with pytest.raises(DatasetFileError, match=r"Graphs 65 and 66 of .* are"):
+        load_pairs(f"copies:{file_of(tmp_path, *copies)}")
+    path = file_of(tmp_path, *copies[:64])
+    found = load_pairs(f"copies:{path}")
+    assert len(found) == 64
+    assert canonical_forms(found) == canonical_forms(load_pairs(f"pairs:{path}"))
+    assert len(set(canonical_forms(found))) == 2
+
+
+@pytest.mark.parametrize(("copy", "original", "which"), [(6, 1, "first"), (63, 2, "second")])
+def test_copies_that_are_not_isomorphic(
+    copy: int, original: int, which: str, tmp_path: Path
+) -> None:
+    copies = copies_of(nx.cycle_graph(6), TRIANGLES)
+    copies[copy] = nx.circulant_graph(6, [2, 3])  # regular, but of another degree
+    message = rf"Graphs {original} and {copy + 1} of .* copies of the {which} graph of pair 1\."
+    with pytest.raises(DatasetFileError, match=message):
+        load_pairs(f"copies:{file_of(tmp_path, *copies)}")
+    with pytest.raises(DatasetFileError, match=r"64 graphs for each pair.* Got 63\."):
+        load_pairs(f"copies:{file_of(tmp_path, *copies[1:])}")
+
+
 @pytest.mark.parametrize(
     ("graphs", "prefix", "message"),
     [

@@ -9,7 +9,7 @@ from clipgnn import PackedGraphs
 from clipgnn.errors import InvalidParameterError, TooManyColoringsError
 from clipgnn.graphs.relabeling import relabeled
 from clipgnn.training import ModelSpec
-from clipgnn.training.pairs import LIMIT, _Comparison, compare_pairs, hotelling
+from clipgnn.training.pairs import LIMIT, _Comparison, _copies, compare_pairs, hotelling
 
 pytestmark = pytest.mark.needs("igraph")
 
@@ -34,6 +34,21 @@ def test_canonical_colorings_distinguish_what_message_passing_does_not() -> None
     assert second.separated
     assert first.reliable
     assert second.reliable
+
+
+def test_given_copies_are_used_as_they_are() -> None:
+    pairs = regular_pair()
+    given = pairs.subset(torch.tensor([0, 1] * 32 + [2, 3] * 32))
+    copies = _copies(given, [5, 6])
+    of_both = torch.cat([torch.arange(64), torch.arange(128, 192)])
+    assert copies.subset(of_both).fingerprint == given.fingerprint
+    of_first = copies.subset(torch.arange(64, 128))
+    assert not torch.equal(of_first.edge_index, given.subset(torch.tensor([0] * 64)).edge_index)
+    assert all(nx.is_isomorphic(own, nx.cycle_graph(6)) for own in of_first.to_networkx())
+    canonical = ModelSpec("clip", {**SMALL, "coloring": "canonical"})
+    for own in compare_pairs(given, canonical, [0, 1], epochs=2):
+        assert own.separated
+        assert own.reliable
 
 
 def test_isomorphic_graphs_are_not_distinguished() -> None:

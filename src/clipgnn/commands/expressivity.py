@@ -16,7 +16,7 @@ from clipgnn.commands.stores import default_store
 from clipgnn.errors import InvalidParameterError, suggestion
 from clipgnn.experiments.experiment import Experiment, ModelRow
 from clipgnn.experiments.reading import find_experiment, read_experiment
-from clipgnn.parameters.datasets import BREC_FAMILIES, FILE_PREFIX, PAIR_SETS
+from clipgnn.parameters.datasets import BREC_FAMILIES, FILE_PREFIX, PAIR_PREFIXES, PAIR_SETS
 
 PAIRS = "expressivity"
 """Name of the experiment on pairs of graphs."""
@@ -32,6 +32,9 @@ SETS = {
 }
 """Sets of pairs by a short name."""
 
+LINES = tuple(prefix.removesuffix(":") for prefix in PAIR_PREFIXES)
+"""What lines of a file of graph6 can be."""
+
 
 @with_option_groups
 def expressivity(
@@ -46,14 +49,16 @@ def expressivity(
             "graphs with classes, such as GIN text (.txt).",
         ),
     ] = None,
-    different: Annotated[
-        bool,
+    lines: Annotated[
+        str | None,
         typer.Option(
-            "--different",
-            help="The graphs of a file of graph6 are all different, and all pairs that 1-WL "
-            "does not distinguish are compared; otherwise the lines of a file are pairs.",
+            metavar="CONTENT",
+            help="What the lines of a file of graph6 are: pairs (1 and 2, 3 and 4, …), the "
+            "default; different: graphs that are all different, of which all pairs that 1-WL does "
+            "not distinguish are compared; copies: 64 lines for each pair, 32 relabeled copies of "
+            "its two graphs in turn, which are used instead of random ones.",
         ),
-    ] = False,
+    ] = None,
     store: options.Store = None,
     format_name: options.Format = None,
     output: options.Output = None,
@@ -67,12 +72,18 @@ def expressivity(
 
     Example: clipgnn expressivity brec --root BREC --models "CLIP canonical" --seeds 0,1,2
     """
+    if lines is not None and lines not in LINES:
+        raise InvalidParameterError(
+            f"--lines must be one of {', '.join(LINES)}. Got {lines!r}.{suggestion(lines, LINES)}"
+        )
     names = tuple(
-        name for given in sets or ("csl", "atlas") for name in _names(given, different=different)
+        name for given in sets or ("csl", "atlas") for name in _names(given, lines or LINES[0])
     )
-    if different and all(name in PAIR_SETS for name in names):
-        raise InvalidParameterError("--different must be given for a file of graph6 only.")
-    chosen = _experiment_for(names, different=different)
+    if lines is not None and not any(name.startswith(PAIR_PREFIXES) for name in names):
+        raise InvalidParameterError(
+            f"--lines must be given for a file of graph6 only. Got it for {', '.join(names)}."
+        )
+    chosen = _experiment_for(names)
     whole = read_experiment(find_experiment(chosen))
     overrides = part.overrides()
     experiment = overrides(on_sets(whole, tuple(dict.fromkeys(names)), overrides.models or ()))
@@ -86,7 +97,7 @@ def expressivity(
     )
 
 
-def _names(given: str, *, different: bool) -> tuple[str, ...]:
+def _names(given: str, lines: str) -> tuple[str, ...]:
     if given in SETS:
         return SETS[given]
     if given in PAIR_SETS:
@@ -94,7 +105,7 @@ def _names(given: str, *, different: bool) -> tuple[str, ...]:
     if Path(given).exists():
         if _has_classes(Path(given)):
             return (f"{FILE_PREFIX}{given}",)
-        return (f"{'different' if different else 'pairs'}:{given}",)
+        return (f"{lines}:{given}",)
     known = [*SETS, *PAIR_SETS]
     raise InvalidParameterError(
         f"SET must be one of {', '.join(known)}, or a file of graph6 or of graphs with classes. "
@@ -112,7 +123,7 @@ def _has_classes(path: Path) -> bool:
         return path.is_dir()  # lines of graph6 can have any ending, but a folder has none
 
 
-def _experiment_for(names: tuple[str, ...], *, different: bool) -> str:
+def _experiment_for(names: tuple[str, ...]) -> str:
     """Return the name of the experiment that measures sets.
 
     Raises:
@@ -126,10 +137,6 @@ def _experiment_for(names: tuple[str, ...], *, different: bool) -> str:
         raise InvalidParameterError(
             "SET must be pairs of graphs only, or files of graphs with classes only. Got both: "
             f"{file!r} has classes. Use two commands."
-        )
-    if different:
-        raise InvalidParameterError(
-            f"--different must be absent for graphs with classes. Got it for {file!r}."
         )
     return CLASSES
 

@@ -19,7 +19,12 @@ from clipgnn.errors import (
     counted,
 )
 from clipgnn.graphs.packed import PackedGraphs
-from clipgnn.parameters.datasets import PAIR_PREFIXES, PAIR_SETS
+from clipgnn.parameters.datasets import (
+    COPIES,
+    PAIR_PREFIXES,
+    PAIR_SETS,
+    graphs_of_a_pair,
+)
 
 MAX_PAIRS = 20_000
 """Largest number of pairs of a set."""
@@ -30,19 +35,21 @@ def load_pairs(name: str, root: str | Path | None = None) -> PackedGraphs:
 
     Args:
         name: one of `PAIR_SETS`; "pairs:FILE" for a graph6 file whose lines 1 and 2, 3 and 4, …
-            are pairs; or "different:FILE" for one whose graphs are all different: all pairs of them
-            that 1-WL does not distinguish are then compared.
+            are pairs; "different:FILE" for one whose graphs are all different: all pairs of them
+            that 1-WL does not distinguish are then compared; or "copies:FILE" for one with 64
+            lines for each pair: 32 relabeled copies of its two graphs in turn.
         root: folder of the files of BREC, see `load_brec`, or of a file that is not found from the
             current folder.
 
     Raises:
         DatasetNotFoundError: if a file does not exist.
-        DatasetFileError: if a file is damaged, or graphs of a pair are isomorphic.
+        DatasetFileError: if a file is damaged, graphs of a pair are isomorphic, or copies of a
+            graph are not.
     """
     for prefix in PAIR_PREFIXES:
         if name.startswith(prefix):
             graphs = _read(file_in(Path(name.removeprefix(prefix)), root))
-            return _checked(graphs, name) if prefix == "pairs:" else _ambiguous(graphs, name)
+            return _ambiguous(graphs, name) if prefix == "different:" else _checked(graphs, name)
     module, function = PAIR_SETS[name].rsplit(".", 1)
     load = getattr(import_module(module), function)
     found: PackedGraphs = load(name.removeprefix("brec-"), root) if "brec" in name else load()
@@ -92,17 +99,28 @@ def _read(path: Path) -> PackedGraphs:
 
 
 def _checked(graphs: PackedGraphs, name: str) -> PackedGraphs:
-    if len(graphs) % 2:
-        raise DatasetFileError(
-            f"{name} must have an even number of graphs, two for each pair. Got {len(graphs)}."
-        )
+    """Check that graphs of a pair are different, and that copies of a graph are not."""
+    size = graphs_of_a_pair(name)
+    if len(graphs) % size:
+        content = "an even number of graphs, two for each pair"
+        if size > 2:
+            content = f"{size} graphs for each pair, {COPIES} copies of its two graphs in turn"
+        raise DatasetFileError(f"{name} must have {content}. Got {len(graphs)}.")
     forms = canonical_forms(graphs)
-    for pair, (first, second) in enumerate(zip(forms[::2], forms[1::2], strict=True)):
-        if first == second:
+    for first in range(0, len(graphs), size):
+        if forms[first] == forms[first + 1]:
             raise DatasetFileError(
-                f"The graphs of a pair must not be isomorphic. Graphs {2 * pair + 1} and "
-                f"{2 * pair + 2} of {name} are."
+                f"The graphs of a pair must not be isomorphic. Graphs {first + 1} and {first + 2} "
+                f"of {name} are."
             )
+        for copy in range(first + 2, first + size):
+            original = first + copy % 2
+            if forms[copy] != forms[original]:
+                raise DatasetFileError(
+                    "Relabeled copies of a graph must be isomorphic. Graphs "
+                    f"{original + 1} and {copy + 1} of {name} are not, which must be copies of the "
+                    f"{'second' if copy % 2 else 'first'} graph of pair {first // size + 1}."
+                )
     return graphs
 
 

@@ -21,7 +21,7 @@ def is_own_dataset(dataset: str) -> bool:
     """Return whether a data set is loaded by a function of the user, named by its import path.
 
     The prefixes of TU data sets, files and pairs take precedence: modules named "tu", "file",
-    "pairs" and "different" cannot be used.
+    "pairs", "different" and "copies" cannot be used.
     """
     named = dataset.startswith((TU_PREFIX, FILE_PREFIX)) or is_pair_set(dataset)
     return not named and is_import_path(dataset)

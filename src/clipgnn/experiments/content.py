@@ -328,8 +328,8 @@ class _Reader:
         return names
 
     def dataset(self, key: str, given: Any) -> str:
-        if isinstance(given, str) and given.startswith(PAIR_PREFIXES):
-            return self.text(key, given)
+        if isinstance(given, str) and given.startswith((*PAIR_PREFIXES, FILE_PREFIX)):
+            return self.text(key, given)  # a path, which can have any character
         name, *options = given.split(OPTION) if isinstance(given, str) else (given,)
         if isinstance(given, str) and is_own_dataset(name):
             if options:
@@ -338,8 +338,6 @@ class _Reader:
                     f"an import path must not have an option after {OPTION}. Got {shown(given)}",
                 )
             return self.text(key, given)
-        if isinstance(given, str) and name.startswith((*PAIR_PREFIXES, FILE_PREFIX)):
-            return self.text(key, given)  # a path, which can have any character
         for option in options:
             self.word(f"{key}: the option after {OPTION} in {shown(given)}", option, TU_OPTIONS)
         if isinstance(given, str) and name.startswith(TU_PREFIX):

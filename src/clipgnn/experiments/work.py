@@ -20,6 +20,7 @@ from clipgnn.experiments.own_models import check_source
 from clipgnn.experiments.predictions import Predictions
 from clipgnn.experiments.trial import Trial, TrialResult, seed_from
 from clipgnn.parameters import Recipe, is_import_path, model_named
+from clipgnn.parameters.datasets import graphs_of_a_pair
 from clipgnn.parameters.import_paths import search_in
 
 
@@ -174,6 +175,7 @@ def _compare(loaded: Loaded, trials: Sequence[Trial], device: str) -> list[_Outc
     """Compare the pairs of a data set; curves have an entry for each pair."""
     from clipgnn.training.pairs import compare_pairs
 
+    num_pairs = len(loaded.graphs) // graphs_of_a_pair(trials[0].dataset)
     outcomes = []
     for trial in trials:
         recipe = Recipe.from_dict(Recipe.from_toml(trial.recipe))
@@ -182,7 +184,7 @@ def _compare(loaded: Loaded, trials: Sequence[Trial], device: str) -> list[_Outc
         compared = compare_pairs(
             loaded.graphs,
             _spec(trial),
-            [seed_from(seed, pair) for pair in range(len(loaded.graphs) // 2)],
+            [seed_from(seed, pair) for pair in range(num_pairs)],
             device,
             epochs=recipe.epochs,
             batch_size=recipe.batch_size,

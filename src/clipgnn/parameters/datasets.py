@@ -54,8 +54,12 @@ PAIR_SETS: Mapping[str, str] = {
 BREC_FAMILIES = tuple(name for name in PAIR_SETS if name.startswith("brec-"))
 """The families of BREC, which have 400 pairs together."""
 
-PAIR_PREFIXES = ("pairs:", "different:")
-"""Prefixes of files of graphs: of pairs, or of graphs that are all different."""
+PAIR_PREFIXES = ("pairs:", "different:", "copies:")
+"""Prefixes of files of graphs: of pairs, of graphs that are all different, or of relabeled copies
+of the graphs of pairs."""
+
+COPIES = 32
+"""Number of relabeled copies of each graph of a pair, in the comparison of BREC."""
 
 FILE_PREFIX = "file:"
 """Prefix of a file or folder of graphs with targets, such as `file:graphs.jsonl`."""
@@ -67,6 +71,11 @@ KNOWN = (*DATASETS, *COUNTING_TASKS)
 def is_pair_set(name: str) -> bool:
     """Return whether a data set consists of pairs of graphs to distinguish."""
     return name in PAIR_SETS or name.startswith(PAIR_PREFIXES)
+
+
+def graphs_of_a_pair(name: str) -> int:
+    """Return the number of graphs of each pair of a set: two, or all their copies."""
+    return 2 * COPIES if name.startswith("copies:") else 2
 
 
 TU_FORMAT = "tu"

@@ -17,17 +17,16 @@ from torch.nn.functional import cosine_embedding_loss
 
 from clipgnn.errors import ClipGNNError, InvalidParameterError
 from clipgnn.graphs.assembly import Assembler
+from clipgnn.graphs.joining import join
 from clipgnn.graphs.packed import PackedGraphs
 from clipgnn.graphs.relabeling import relabeled
 from clipgnn.graphs.seeds import as_signed
 from clipgnn.nn.network import Network
+from clipgnn.parameters.datasets import COPIES
 from clipgnn.training.models import ModelSpec, network_named
 
 LIMIT = 72.34
 """Two graphs are distinguished if T² is larger; the limit of BREC."""
-
-COPIES = 32
-"""Number of relabeled copies of each graph."""
 
 EMBEDDING = 16
 """Number of channels of an embedding."""
@@ -78,7 +77,9 @@ def compare_pairs(
     """Train a network for each pair of graphs, and compare the pairs.
 
     Args:
-        graphs: graphs 2i and 2i + 1 are pair i.
+        graphs: graphs 2i and 2i + 1 are pair i, and copies of them are relabeled at random. Or
+            64 graphs for each pair: 32 copies of its two graphs in turn, which are used as they
+            are.
         spec: the network.
         seeds: seed of weights, copies and colorings of each pair.
         device: device of the training. On a GPU, all pairs are trained together.
@@ -89,9 +90,11 @@ def compare_pairs(
     Raises:
         InvalidParameterError: if there is no such model, or the graphs are not pairs.
     """
-    if len(graphs) != 2 * len(seeds):
+    of_a_pair = len(graphs) // max(1, len(seeds))
+    if len(graphs) != of_a_pair * len(seeds) or of_a_pair not in (2, 2 * COPIES):
         raise InvalidParameterError(
-            f"graphs must be pairs, two for each of the {len(seeds)} seeds. Got {len(graphs)}."
+            f"graphs must be pairs, two graphs for each of the {len(seeds)} seeds, or "
+            f"{2 * COPIES} copies of them. Got {len(graphs)} graphs."
         )
     if batch_size < 2 or batch_size % 2:
         raise InvalidParameterError(
@@ -102,7 +105,7 @@ def compare_pairs(
     found: list[PairComparison] = []
     for start in range(0, len(seeds), at_once):
         stop = min(start + at_once, len(seeds))
-        part = graphs.subset(torch.arange(2 * start, 2 * stop))
+        part = graphs.subset(torch.arange(of_a_pair * start, of_a_pair * stop))
         try:
             comparison = _Comparison(part, spec, seeds[start:stop], device, batch_size)
         except ClipGNNError as error:
@@ -125,18 +128,7 @@ class _Comparison:
     ) -> None:
         members = len(seeds)
         self.batch_size = batch_size
-        # For each pair: copies of both graphs in turn, then twice as many copies of the first one.
-        pair = torch.tensor([0, 1] * COPIES + [0] * 2 * COPIES)
-        chosen = (2 * torch.arange(members)[:, None] + pair).flatten()
-        copies = graphs.subset(chosen)
-        nodes = copies.node_pointers[:: pair.numel()].diff().tolist()
-        bits = [
-            torch.randint(
-                -(2**63), 2**63 - 1, (own,), generator=torch.Generator().manual_seed(seed)
-            )
-            for own, seed in zip(nodes, seeds, strict=True)
-        ]
-        copies = relabeled(copies, torch.cat(bits)).to(device)
+        copies = _copies(graphs, seeds).to(device)
         self.network = _members(spec, copies, seeds).to(device)
         partition = self.network.scheme.partition(copies.to_batch())
         self.network.check_num_colors(self.network.scheme.num_colors(copies, partition))
@@ -201,6 +193,31 @@ class _Comparison:
         colorings = self.sampler.sample(batch, k, self.seeds, self.counter) if k else None
         outputs: Tensor = self.network.forward_batch(batch, colorings)
         return outputs
+
+
+def _copies(graphs: PackedGraphs, seeds: Sequence[int]) -> PackedGraphs:
+    """Return 128 graphs for each pair: copies of its graphs in turn, then copies of the first."""
+    of_a_pair = len(graphs) // len(seeds)
+    given = of_a_pair == 2 * COPIES
+    both = list(range(of_a_pair)) if given else [0, 1] * COPIES
+    pair = torch.tensor(both + [0] * 2 * COPIES)
+    chosen = (of_a_pair * torch.arange(len(seeds))[:, None] + pair).flatten()
+    copies = graphs.subset(chosen)
+    nodes = copies.node_pointers[:: pair.numel()].diff().tolist()
+    bits = torch.cat(
+        [
+            torch.randint(
+                -(2**63), 2**63 - 1, (own,), generator=torch.Generator().manual_seed(seed)
+            )
+            for own, seed in zip(nodes, seeds, strict=True)
+        ]
+    )
+    random = relabeled(copies, bits)
+    if not given:
+        return random
+    number = torch.arange(len(copies))
+    is_given = number % pair.numel() < of_a_pair
+    return join(copies, random).subset(number + len(copies) * ~is_given)
 
 
 def hotelling(
