@@ -3,9 +3,10 @@
     python results/draws.py schemes.sqlite --draws 10 --output results/schemes-draws.json
 
 reads the models beside the store of an experiment with `keep_models` and `keep_predictions`, and
-predicts the test graphs of each trial, and its fresh graphs, several times. Rows with several
-configurations are left out. Numbers are means over the finished trials of a row; see `NUMBERS`. The
-trials are those of the last run of the store, or of `--experiment FILE`.
+predicts the test graphs of each trial, and its fresh graphs, several times. With `--fresh`, fresh
+graphs are predicted that the trials did not score: those of another seed of a generated data set.
+Rows with several configurations are left out. Numbers are means over the finished trials of a row;
+see `NUMBERS`. The trials are those of the last run of the store, or of `--experiment FILE`.
 """
 
 import argparse
@@ -17,8 +18,9 @@ from typing import Any
 import numpy as np
 import torch
 
+from clipgnn.datasets.registry import load_dataset
 from clipgnn.experiments.artifacts import load_model, load_predictions
-from clipgnn.experiments.data import load
+from clipgnn.experiments.data import FRESH_SEED, load
 from clipgnn.experiments.plans import stored_experiment, with_stored_data
 from clipgnn.experiments.reading import read_experiment
 from clipgnn.experiments.store import Store
@@ -66,18 +68,22 @@ def numbers_of(outputs: torch.Tensor, targets: torch.Tensor) -> dict[str, float]
     }
 
 
-def measure(store: Path, trial: Trial, root: str | None, draws: int) -> dict[str, dict[str, float]]:
-    """The numbers of a trial for its test graphs, and for its fresh graphs."""
+def measure(
+    store: Path, trial: Trial, root: str | None, draws: int, *, fresh: bool
+) -> dict[str, dict[str, float]]:
+    """The numbers of a trial for its test graphs, and for fresh graphs if it has them, or must."""
     model, kept = load_model(store, trial), load_predictions(store, trial)
     loaded = load(trial, root)
-    parts = {"test": torch.from_numpy(kept.graphs)}
+    parts = {"test": loaded.graphs.subset(torch.from_numpy(kept.graphs))}
     if trial.fresh:
-        parts["fresh"] = torch.arange(loaded.num_graphs, len(loaded.graphs))
-    found = {}
-    for name, chosen in parts.items():
-        graphs = loaded.graphs.subset(chosen)
-        found[name] = numbers_of(outputs_of(model, graphs, draws), graphs.targets)
-    return found
+        chosen = torch.arange(loaded.num_graphs, len(loaded.graphs))
+        parts["fresh"] = loaded.graphs.subset(chosen)
+    elif fresh:
+        parts["fresh"] = load_dataset(trial.dataset, seed=FRESH_SEED)
+    return {
+        name: numbers_of(outputs_of(model, graphs, draws), graphs.targets)
+        for name, graphs in parts.items()
+    }
 
 
 def means(rows: list[dict[str, float]]) -> dict[str, float]:
@@ -95,6 +101,8 @@ def main() -> None:
     parser.add_argument("--draws", type=int, default=10)
     parser.add_argument("--root", help="folder of the TU data sets")
     parser.add_argument("--experiment", type=Path, help="TOML file of the whole experiment")
+    parser.add_argument("--fresh", action="store_true", help="also predict graphs of another seed")
+    parser.add_argument("--datasets", nargs="+", help="names of data sets; by default all")
     parser.add_argument("--models", nargs="+", help="names of rows; by default all")
     parser.add_argument("--output", type=Path, required=True)
     arguments = parser.parse_args()
@@ -111,6 +119,8 @@ def main() -> None:
         for cell in experiment.cells:
             if len(cell.configurations) > 1 or cell.row not in (arguments.models or [cell.row]):
                 continue
+            if cell.dataset not in (arguments.datasets or [cell.dataset]):
+                continue
             trials = [
                 trial
                 for trial in experiment.trials_of(cell, cell.configurations[0])
@@ -121,7 +131,11 @@ def main() -> None:
             parts: dict[str, list[dict[str, float]]] = defaultdict(list)
             for trial in trials:
                 for part, numbers in measure(
-                    arguments.store, trial, arguments.root, arguments.draws
+                    arguments.store,
+                    trial,
+                    arguments.root,
+                    arguments.draws,
+                    fresh=arguments.fresh,
                 ).items():
                     parts[part].append(numbers)
             seconds = float(np.mean([results[trial.identity].seconds for trial in trials]))

@@ -34,6 +34,32 @@ def test_numbers_of_a_regression() -> None:
     assert found == {"one_draw": 0.5, "deviation": 0.0, "mean_of_draws": 0.0, "spread": 0.5}
 
 
+def test_fresh_graphs_of_a_counting_task(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are predicted with `--fresh`, although no trial scored them."""
+    row = {"model": "clip", "num_colorings": 1, "hidden_channels": 4, "num_layers": 1}
+    content = {
+        "datasets": ["count-stars"],
+        "folds": 2,
+        "first_folds": 1,
+        "protocol": "last",
+        "keep_models": True,
+        "keep_predictions": True,
+        "grid": {"epochs": 1, "batch_size": 256, "loss": "absolute-error"},
+        "models": [{**row, "name": "CLIP"}],
+    }
+    experiment = prepare_experiment(parse_experiment(content, "e", "e.toml"), RunOptions())
+    path, output = tmp_path / "store.sqlite", tmp_path / "draws.json"
+    with Store(path, create=True) as store:
+        run_experiment(experiment, store, InProcessExecutor(run_trials))
+    arguments = ["draws", str(path), "--draws", "2", "--output", str(output), "--fresh"]
+    monkeypatch.setattr(sys, "argv", [*arguments, "--datasets", "count-stars", "csl"])
+    draws.main()
+    [found] = json.loads(output.read_text())["datasets"].values()
+    test, fresh = (found["CLIP"][part]["one_draw"] for part in ("test", "fresh"))
+    assert test != fresh
+    assert fresh == pytest.approx(test, rel=0.1)
+
+
 def test_a_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     row = {"model": "clip", "hidden_channels": 4, "num_layers": 1}
     content = {

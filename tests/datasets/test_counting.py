@@ -38,6 +38,16 @@ def test_targets_are_multiples_of_a_count() -> None:
     torch.testing.assert_close(graphs.targets.double(), counts / counts.std(correction=0))
 
 
+def test_all_seeds_have_the_scale_of_seed_0() -> None:
+    first, other = load_dataset("count-triangles"), load_dataset("count-triangles", seed=1)
+    unit = first.targets[first.targets > 0].min()  # of one triangle
+    counts = (other.targets / unit).double()
+    torch.testing.assert_close(counts, counts.round(), rtol=0, atol=1e-5)
+    assert counts.round().int().unique()[:3].tolist() == [0, 1, 2]
+    assert float(other.targets.std(correction=0)) == pytest.approx(1, abs=0.03)
+    assert not torch.equal(first.edge_index, other.edge_index)
+
+
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [

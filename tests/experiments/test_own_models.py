@@ -203,7 +203,7 @@ def test_a_specification_can_name_it(package: Package) -> None:
         ({"datasets": ["my.data.load"]}, "one of your own 'module:function'"),
         ({"datasets": ["my data:load"]}, "one of your own 'module:function'"),
         ({"models": [{"model": "my.nets.Net"}]}, "of your own is written 'module:Class'"),
-        ({"fresh": True}, "fresh: must be false, or absent, for data sets other than prop"),
+        ({"fresh": True}, "fresh: must be false, or absent, for data sets that are not generated"),
         ({"groups": "pairs"}, 'groups: groups must not be "pairs"'),
         ({"grid": {"width": 1}}, r"grid.width: is an unknown key. .*in its table \[\[models\]\]"),
         ({"row": {"width": [[1]]}}, "width: must be a finite number"),

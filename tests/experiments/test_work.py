@@ -161,6 +161,17 @@ def test_fresh_graphs_are_scored(tmp_path, model):
         assert len(alone.curves.fresh_score) == 0
 
 
+def test_fresh_graphs_of_a_counting_task_have_the_same_scale():
+    grid = {"epochs": 2, "num_layers": 1, "hidden_channels": 8, "loss": "absolute-error"}
+    models = [{"model": "clip", "num_colorings": 0}]
+    content = {"datasets": ["count-stars"], "models": models, "grid": grid, "folds": 2}
+    spec = on_real_data(parse_experiment({**content, "fresh": True}, "a", "a.toml"))
+    [result] = run_trials(spec.trials()[:1])
+    fresh, test = result.curves.fresh_score, result.curves.test_score
+    assert fresh != test
+    assert fresh == pytest.approx(test, rel=0.1)
+
+
 def test_groups_change_the_folds():
     content = {"datasets": ["connectivity"], "models": [{"model": "walks"}], "folds": 10}
     by_groups = {}

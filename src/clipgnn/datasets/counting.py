@@ -32,21 +32,24 @@ def substructure_counts(
         probability: probability of each edge.
 
     Returns:
-        The graphs. The targets are counts divided by their standard deviation over all graphs of
-        the data set, so that the mean absolute error of a prediction is in standard deviations:
-        `[graphs]`, or `[graphs, substructures]`.
+        The graphs. The targets are counts divided by their standard deviation over the graphs of
+        seed 0, so that the mean absolute error of a prediction is in standard deviations and all
+        seeds have the same scale: `[graphs]`, or `[graphs, substructures]`.
 
     Raises:
         InvalidParameterError: if the substructure is unknown, a size or the probability is out of
-            range, or all graphs have the same count, which has no standard deviation.
+            range, or all graphs of seed 0 have the same count, which has no standard deviation.
     """
     chosen = _chosen(substructure)
     _check(num_graphs, num_nodes, probability)
-    random = np.random.default_rng([check_seed(seed), *b"substructure-counts"])
-    above = np.triu(random.random((num_graphs, num_nodes, num_nodes)) < probability, 1)
-    adjacency = above | above.transpose(0, 2, 1)
+    adjacency = _random_graphs(check_seed(seed), num_graphs, num_nodes, probability)
     counts = count_substructures(adjacency)
-    targets = np.stack([_normalized(name, counts[name]) for name in chosen], axis=1)
+    scale = counts
+    if seed != 0:
+        scale = count_substructures(_random_graphs(0, num_graphs, num_nodes, probability))
+    targets = np.stack(
+        [counts[name] / _deviation(name, scale[name]) for name in chosen], axis=1
+    ).astype(np.float32)
     graph, source, target = torch.from_numpy(adjacency).nonzero(as_tuple=True)
     return PackedGraphs(
         name="substructure-counts" if substructure is None else f"count-{substructure}",
@@ -84,12 +87,21 @@ def _check(num_graphs: int, num_nodes: int, probability: float) -> None:
         )
 
 
-def _normalized(name: str, counts: NDArray[np.int64]) -> NDArray[np.float32]:
-    deviation = counts.std()
+def _random_graphs(
+    seed: int, num_graphs: int, num_nodes: int, probability: float
+) -> NDArray[np.bool_]:
+    """Adjacency matrices of Erdős–Rényi graphs, `[graphs, nodes, nodes]`."""
+    random = np.random.default_rng([seed, *b"substructure-counts"])
+    above = np.triu(random.random((num_graphs, num_nodes, num_nodes)) < probability, 1)
+    adjacency: NDArray[np.bool_] = above | above.transpose(0, 2, 1)
+    return adjacency
+
+
+def _deviation(name: str, counts: NDArray[np.int64]) -> float:
+    deviation = float(counts.std())
     if deviation == 0:
         raise InvalidParameterError(
             f"The graphs must have different numbers of {name}. Got {int(counts[0])} for each of "
             f"{len(counts)} graphs. Use more graphs, more nodes or another probability."
         )
-    normalized: NDArray[np.float32] = (counts / deviation).astype(np.float32)
-    return normalized
+    return deviation

@@ -43,10 +43,10 @@ from clipgnn.parameters import (
 from clipgnn.parameters.datasets import (
     BENCHMARKS,
     FILE_PREFIX,
+    GENERATED,
     KNOWN,
     PAIR_PREFIXES,
     PAIR_SETS,
-    PROPERTY_TASKS,
 )
 
 MAX_TRIALS = 1_000_000
@@ -136,10 +136,10 @@ class _Reader:
         except InvalidParameterError as error:
             raise self.error("groups", str(error).rstrip(".")) from error
         fresh = self.boolean("fresh", content.get("fresh", False))
-        if fresh and (read := [name for name in datasets if name not in PROPERTY_TASKS]):
+        if fresh and (read := [name for name in datasets if name not in GENERATED]):
             raise self.error(
                 "fresh",
-                f"must be false, or absent, for data sets other than property tasks. Got {read[0]}",
+                f"must be false, or absent, for data sets that are not generated. Got {read[0]}",
             )
         published = content.get("published")
         if published is not None:
