@@ -167,7 +167,7 @@ def test_fresh_graphs_of_a_counting_task_have_the_same_scale():
     content = {"datasets": ["count-stars"], "models": models, "grid": grid, "folds": 2}
     spec = on_real_data(parse_experiment({**content, "fresh": True}, "a", "a.toml"))
     [result] = run_trials(spec.trials()[:1])
-    fresh, test = result.curves.fresh_score, result.curves.test_score
+    fresh, test = result.curves.fresh_score.tolist(), result.curves.test_score.tolist()
     assert fresh != test
     assert fresh == pytest.approx(test, rel=0.1)
 
