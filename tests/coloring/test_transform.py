@@ -115,6 +115,38 @@ def test_graphs_of_the_same_size_have_independent_colorings() -> None:
     assert not torch.equal(add(first).colors, add(second).colors)
 
 
+@pytest.mark.needs("igraph")
+def test_canonical_colors_do_not_depend_on_the_order_of_nodes() -> None:
+    """They respect attributes and weights of edges, which random colors do not read."""
+    add = AddColorings(1, coloring="canonical")
+    order = torch.tensor([3, 0, 4, 1, 2])
+    bonds = torch.tensor([0, 0, 1, 0, 0, 0, 1, 0])
+    for name, values in (("edge_attr", bonds), ("edge_weight", bonds + 0.5)):
+        graph, other = path(5), path(5)
+        graph[name] = values
+        other.edge_index, other[name] = order[other.edge_index], values
+        colors, expected = add(other).colors, torch.empty(5, 1, dtype=torch.int64)
+        expected[order] = add(graph).colors
+        assert torch.equal(colors, expected)
+        assert not torch.equal(add(graph).colors, add(path(5)).colors)
+    graph.edge_weight = torch.full((8,), torch.nan)
+    AddColorings(1)(graph)
+    with pytest.raises(InvalidGraphError, match="edge_weight must be finite"):
+        add(graph)
+
+
+def test_colorings_of_other_schemes() -> None:
+    batch = Batch.from_data_list([path(nodes) for nodes in (2, 5, 4)])
+    for coloring in ("refined", "individualized"):
+        add = AddColorings(2, coloring=coloring, seed=0)
+        assert_valid(add(batch).colors, batch.batch)
+        assert repr(add) == f"AddColorings(k=2, coloring={coloring!r}, seed=0)"
+    with pytest.raises(InvalidColoringError, match=r"have k=2 colorings\. Got 120"):
+        AddColorings(2, coloring="all")(batch)
+    with pytest.raises(InvalidParameterError, match="Did you mean 'refined'"):
+        AddColorings(2, coloring="refine")
+
+
 def test_it_is_a_transform_of_data_sets() -> None:
     add = AddColorings(2, num_colors=8)
     assert isinstance(add, BaseTransform)

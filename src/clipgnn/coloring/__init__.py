@@ -1,5 +1,6 @@
 """Eqs. (4) and (6): nodes with identical attributes get distinct colors."""
 
+from clipgnn.coloring.computed import with_colorings
 from clipgnn.coloring.count import log_num_colorings, num_colorings
 from clipgnn.coloring.enumerate import all_colorings
 from clipgnn.coloring.groups import color_groups
@@ -14,4 +15,5 @@ __all__ = [
     "log_num_colorings",
     "num_colorings",
     "sample_colorings",
+    "with_colorings",
 ]

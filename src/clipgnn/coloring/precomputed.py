@@ -87,7 +87,7 @@ def _stored(graphs: PackedGraphs) -> Colorings:
         raise InvalidColoringError(
             'coloring="precomputed" needs colorings that are stored with the data set. Got '
             f"{graphs.name!r} without colorings. Use "
-            "dataclasses.replace(graphs, colorings=...)."
+            "clipgnn.coloring.with_colorings, or dataclasses.replace(graphs, colorings=...)."
         )
     return graphs.colorings
 

@@ -7,8 +7,10 @@ from torch_geometric.data import Data
 from torch_geometric.transforms import BaseTransform
 from torch_geometric.transforms.add_positional_encoding import add_node_attr
 
-from clipgnn.coloring.groups import Partition, color_groups
-from clipgnn.coloring.sample import check_number, sample_from_partition
+from clipgnn.coloring.computed import computed_colorings
+from clipgnn.coloring.random import Random
+from clipgnn.coloring.sample import check_number
+from clipgnn.coloring.schemes import Scheme, scheme_named
 from clipgnn.errors import InvalidColoringError, InvalidGraphError, InvalidParameterError, shown
 from clipgnn.graphs.exact import ExactBatch
 from clipgnn.graphs.keys import graph_keys
@@ -18,18 +20,21 @@ from clipgnn.parameters import CLIPParameters
 
 
 class AddColorings(BaseTransform):  # type: ignore[misc]
-    r"""Add k random colorings to a graph of PyTorch Geometric, Eq. (4).
+    r"""Add k colorings to a graph of PyTorch Geometric, Eq. (4).
 
     From `"Coloring graph neural networks for node disambiguation"
     <https://arxiv.org/abs/1912.06058>`_. Nodes with identical rows of `x` get distinct colors; in a
     graph without `x` these are all nodes. A group of s nodes has each of the colors 0..s-1 once.
-    The k colorings are distinct if the graph has k of them.
+    The k random colorings are distinct if the graph has k of them.
 
     As the `transform` of a data set it draws new colorings at every access; as the `pre_transform`
     they are drawn once and stored. A `Batch` is colored graph by graph.
 
     Args:
         k: number of colorings.
+        coloring: the coloring scheme, by name or as an object. Every graph must have k colorings:
+            "random", "refined", "individualized", or "canonical" with k = 1, which also reads
+            `edge_attr` and `edge_weight`.
         num_colors: largest number of colors, which is the width of a one-hot code. None if any
             number of colors is valid; it must be given with `attr_name=None`.
         attr_name: attribute for the colors, an int64 tensor `[nodes, k]`. If None, their one-hot
@@ -40,7 +45,8 @@ class AddColorings(BaseTransform):  # type: ignore[misc]
 
     Raises:
         InvalidColoringError: if k is not a number of colorings, or (when the transform is applied)
-            a graph needs more than `num_colors` colors.
+            a graph needs more than `num_colors` colors, or the scheme has another number of
+            colorings.
         InvalidParameterError: if another parameter has an invalid value.
         InvalidGraphError: when the transform is applied to something other than a graph.
 
@@ -61,6 +67,7 @@ class AddColorings(BaseTransform):  # type: ignore[misc]
         self,
         k: int,
         *,
+        coloring: str | Scheme = "random",
         num_colors: int | None = None,
         attr_name: str | None = "colors",
         seed: int | None = None,
@@ -82,6 +89,7 @@ class AddColorings(BaseTransform):  # type: ignore[misc]
                 "width. Got None. Use the number of nodes of the largest graph."
             )
         self.k = k
+        self.scheme = scheme_named(coloring)
         self.num_colors = num_colors
         self.attr_name = attr_name
         self.seed = None if seed is None else check_seed(seed)
@@ -91,29 +99,34 @@ class AddColorings(BaseTransform):  # type: ignore[misc]
         x, edge_index = _attributes(data), data.edge_index
         if edge_index is None:
             edge_index = torch.empty(2, 0, dtype=torch.int64, device=x.device)
-        colors = self._sample(ExactBatch.from_tensors(x, edge_index, data.batch))
+        # Random colorings do not depend on edges, whose attributes can be of any kind.
+        weight, rows = (None, None) if isinstance(self.scheme, Random) else _of_edges(data)
+        colors = self._sample(
+            ExactBatch.from_tensors(x, edge_index, data.batch, edge_weight=weight, edge_attr=rows)
+        )
         if self.attr_name is None and self.num_colors is not None:
             codes = functional.one_hot(colors, self.num_colors)  # [nodes, k, num_colors]
             return add_node_attr(data, codes.flatten(1).float())
         return add_node_attr(data, colors, self.attr_name)
 
     def _sample(self, graphs: ExactBatch) -> Tensor:
-        """Sample colorings, `[nodes, k]`."""
+        """Compute colorings, `[nodes, k]`."""
         keys = None
         if self.seed is not None:
             keys = graph_keys(PackedGraphs.from_batch(graphs, 1), as_signed(self.seed))
-        groups = color_groups(graphs.x, graphs.graph_of_node)
-        partition = Partition.of(groups, graphs.graph_of_node, graphs.num_graphs, keys)
-        largest = int(partition.sizes.max())
-        if self.num_colors is not None and largest > self.num_colors:
+        colors = computed_colorings(graphs, self.scheme, self.k, keys)
+        needed = int(colors.max()) + 1
+        if self.num_colors is not None and needed > self.num_colors:
             raise InvalidColoringError(
                 f"A graph must have at most num_colors={self.num_colors} nodes with identical "
-                f"attributes. Got {largest} nodes. Use num_colors={largest} or more."
+                f"attributes. Got {needed} nodes. Use num_colors={needed} or more."
             )
-        return sample_from_partition(partition, self.k).t().contiguous()
+        return colors.t().contiguous()
 
     def __repr__(self) -> str:
         parts = [f"k={self.k}"]
+        if self.scheme.name != "random":
+            parts.append(f"coloring={self.scheme.name!r}")
         if self.num_colors is not None:
             parts.append(f"num_colors={self.num_colors}")
         if self.attr_name != "colors":
@@ -126,6 +139,15 @@ class AddColorings(BaseTransform):  # type: ignore[misc]
 def _is_reserved(name: str) -> bool:
     """Whether PyG has another meaning for an attribute, or concatenates it along another axis."""
     return name in ("x", "edge_attr", "face") or "index" in name or "batch" in name
+
+
+def _of_edges(data: Data) -> tuple[Tensor | None, Tensor | None]:
+    """Weights and attributes of edges, as this package reads them."""
+    weight, rows = data.edge_weight, data.edge_attr
+    if rows is not None:
+        rows = rows.reshape(rows.shape[0], -1)
+        rows = rows if rows.is_floating_point() else rows.double()
+    return weight, rows
 
 
 def _attributes(data: object) -> Tensor:
