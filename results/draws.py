@@ -27,6 +27,7 @@ from clipgnn.experiments.store import Store
 from clipgnn.experiments.trial import Trial
 from clipgnn.graphs.packed import PackedGraphs
 from clipgnn.nn.network import Network
+from clipgnn.parameters.datasets import GENERATED
 from clipgnn.writing import check_writable, write_file
 
 NUMBERS = {
@@ -116,10 +117,20 @@ def main() -> None:
         else:
             experiment = with_stored_data(read_experiment(arguments.experiment), store)
         environments = store.environments()
-        for cell in experiment.cells:
-            if len(cell.configurations) > 1 or cell.row not in (arguments.models or [cell.row]):
-                continue
-            if cell.dataset not in (arguments.datasets or [cell.dataset]):
+        cells = [
+            cell
+            for cell in experiment.cells
+            if cell.row in (arguments.models or [cell.row])
+            and cell.dataset in (arguments.datasets or [cell.dataset])
+        ]
+        other = {cell.dataset for cell in cells}.difference(GENERATED)
+        if arguments.fresh and other:
+            parser.error(
+                "--fresh requires data sets that are generated from a seed. Got "
+                f"{', '.join(sorted(other))}. Name others with --datasets."
+            )
+        for cell in cells:
+            if len(cell.configurations) > 1:
                 continue
             trials = [
                 trial

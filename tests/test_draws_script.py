@@ -8,13 +8,16 @@ import pytest
 import torch
 from results import draws
 
+from clipgnn.datasets.registry import load_dataset
 from clipgnn.experiments.content import parse_experiment
+from clipgnn.experiments.data import FRESH_SEED
 from clipgnn.experiments.executors.in_process import InProcessExecutor
 from clipgnn.experiments.options import RunOptions
 from clipgnn.experiments.preparing import prepare_experiment
 from clipgnn.experiments.run import run_experiment
 from clipgnn.experiments.store import Store
 from clipgnn.experiments.work import run_trials
+from clipgnn.graphs.packed import PackedGraphs
 
 
 def test_numbers_of_classes() -> None:
@@ -38,7 +41,7 @@ def test_fresh_graphs_of_a_counting_task(tmp_path: Path, monkeypatch: pytest.Mon
     """They are predicted with `--fresh`, although no trial scored them."""
     row = {"model": "clip", "num_colorings": 1, "hidden_channels": 4, "num_layers": 1}
     content = {
-        "datasets": ["count-stars"],
+        "datasets": ["count-stars", "count-triangles"],
         "folds": 2,
         "first_folds": 1,
         "protocol": "last",
@@ -51,9 +54,17 @@ def test_fresh_graphs_of_a_counting_task(tmp_path: Path, monkeypatch: pytest.Mon
     path, output = tmp_path / "store.sqlite", tmp_path / "draws.json"
     with Store(path, create=True) as store:
         run_experiment(experiment, store, InProcessExecutor(run_trials))
+    loaded = []
+
+    def load(name: str, seed: int) -> PackedGraphs:
+        loaded.append((name, seed))
+        return load_dataset(name, seed=seed)
+
+    monkeypatch.setattr(draws, "load_dataset", load)
     arguments = ["draws", str(path), "--draws", "2", "--output", str(output), "--fresh"]
     monkeypatch.setattr(sys, "argv", [*arguments, "--datasets", "count-stars", "csl"])
     draws.main()
+    assert loaded == [("count-stars", FRESH_SEED)]
     [found] = json.loads(output.read_text())["datasets"].values()
     test, fresh = (found["CLIP"][part]["one_draw"] for part in ("test", "fresh"))
     assert test != fresh
@@ -93,3 +104,22 @@ def test_a_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         assert found["canonical"][part]["spread"] == 0
         numbers = found["canonical"][part]
         assert numbers["one_draw"] == pytest.approx(numbers["mean_of_draws"])
+
+
+def test_fresh_graphs_of_a_file_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A data set that is not generated has the same graphs for all seeds, those trained on too."""
+    file = tmp_path / "e.toml"
+    file.write_text(
+        'datasets = ["csl", "MUTAG"]\nprotocol = "last"\n'
+        '[[models]]\nname = "CLIP"\nmodel = "clip"\n'
+    )
+    path, output = tmp_path / "store.sqlite", tmp_path / "draws.json"
+    Store(path, create=True).close()
+    arguments = ["draws", str(path), "--experiment", str(file), "--output", str(output), "--fresh"]
+    monkeypatch.setattr(sys, "argv", arguments)
+    with pytest.raises(SystemExit):
+        draws.main()
+    message = capsys.readouterr().err
+    assert "--fresh requires data sets that are generated from a seed. Got MUTAG." in message
