@@ -5,9 +5,13 @@ import random
 import signal
 import sys
 import threading
+import time
 import warnings
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
 
 import networkx as nx
 import pytest
@@ -15,10 +19,10 @@ import torch
 from tests.coloring.invariant_examples import atlas, colored_graphs, relabeled
 
 from clipgnn import CLIP, PackedGraphs
-from clipgnn.coloring import labeling
+from clipgnn.coloring import bliss, labeling
 from clipgnn.coloring.labeling import canonical_colors
 from clipgnn.coloring.refined import stable_colors
-from clipgnn.coloring.structures import structures
+from clipgnn.coloring.structures import Structure, structures
 from clipgnn.errors import MissingDependencyError
 from clipgnn.graphs.exact import ExactBatch
 
@@ -224,6 +228,48 @@ def test_a_time_limit_is_followed_by_a_coloring_and_a_warning(
         colors = canonical_colors(batch)
     assert sorted(colors[3:].tolist()) == list(range(n * n))
     assert sorted(colors[:3].tolist()) == [0, 1, 2]
+
+
+def test_the_limit_is_one_of_cpu_time() -> None:
+    """Other programs that use the machine do not change which graphs are labeled."""
+
+    def work() -> str:
+        began = time.thread_time()
+        while time.thread_time() - began < 0.2:
+            pass
+        return "done"
+
+    def wait() -> str:
+        time.sleep(0.05)
+        return "done"
+
+    assert bliss._within(0.01, wait) == "done"
+    assert bliss._within(0.01, work) is None
+    assert bliss._within(5.0, work) == "done"
+
+
+@pytest.mark.parametrize("daemon", [False, True])
+def test_threads_label_large_graphs_in_processes(
+    monkeypatch: pytest.MonkeyPatch, daemon: bool
+) -> None:
+    """Only the main thread can limit the time; daemonic processes cannot start others."""
+    sizes: list[int] = []
+
+    def in_processes(compute: Any, given: list[Structure]) -> list[Any]:
+        sizes.extend(own.num_nodes for own in given)
+        return [compute(own, 10.0) for own in given]
+
+    graphs = [nx.cycle_graph(5), nx.cycle_graph(201), nx.cycle_graph(200)]
+    batch = PackedGraphs.from_networkx(graphs).to_batch()
+    expected = canonical_colors(batch)
+    labeling._caches.clear()
+    monkeypatch.setattr(labeling, "_in_processes", in_processes)
+    process = SimpleNamespace(daemon=daemon)
+    monkeypatch.setattr("multiprocessing.current_process", lambda: process)
+    with ThreadPoolExecutor(1) as pool:
+        found = pool.submit(canonical_colors, batch).result()
+    assert torch.equal(found, expected)
+    assert sizes == ([] if daemon else [201])
 
 
 def test_a_labeling_that_took_too_long_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:

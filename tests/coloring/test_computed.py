@@ -1,6 +1,7 @@
 """Colorings of schemes that are stored with a data set."""
 
 from pathlib import Path
+from typing import Any
 
 import networkx as nx
 import pytest
@@ -8,7 +9,7 @@ import torch
 
 from clipgnn import CLIP, PackedGraphs
 from clipgnn.coloring import Scheme, with_colorings
-from clipgnn.errors import InvalidColoringError, InvalidParameterError
+from clipgnn.errors import InvalidColoringError, InvalidGraphError, InvalidParameterError
 from clipgnn.parameters import Recipe
 from clipgnn.training import ModelSpec, Split, train
 
@@ -73,3 +74,11 @@ def test_unknown_schemes_and_seeds() -> None:
         with_colorings(rings(), "ramdom")
     with pytest.raises(InvalidParameterError, match="seed"):
         with_colorings(rings(), "random", seed=-1)
+
+
+@pytest.mark.usefixtures("without_shape_checks")
+def test_graphs_on_disk_are_refused(tmp_path: Path) -> None:
+    rings().save(tmp_path / "rings")
+    stored: Any = PackedGraphs.open(tmp_path / "rings")
+    with pytest.raises(InvalidGraphError, match=r"StoredGraphs\. Read graphs on disk with load"):
+        with_colorings(stored, "random")

@@ -135,6 +135,34 @@ def test_canonical_colors_do_not_depend_on_the_order_of_nodes() -> None:
         add(graph)
 
 
+@pytest.mark.needs("igraph")
+def test_values_of_edges_have_any_shape() -> None:
+    """Single atoms have no edges, and PyG has weights with one channel or of integers."""
+    add = AddColorings(1, coloring="canonical")
+    atom = Data(x=torch.zeros(1, 1), edge_index=torch.empty(2, 0, dtype=torch.int64))
+    atom.edge_attr = torch.empty(0, 3)
+    assert add(atom).colors.tolist() == [[0]]
+    colors = []
+    for weight in (torch.arange(8) % 3 + 1, (torch.arange(8) % 3 + 1.0)[:, None]):
+        graph = path(5)
+        graph.edge_weight = weight
+        colors.append(add(graph).colors)
+    assert torch.equal(colors[0], colors[1])
+    graph.edge_weight = None
+    graph.edge_attr = torch.arange(16).view(8, 2, 1)
+    assert add(graph).colors.shape == (5, 1)
+
+
+def test_values_of_edges_that_are_not_tensors() -> None:
+    """They are errors for schemes that read them, and ignored by others."""
+    graph = path(5)
+    graph.edge_attr = ["single"] * 8
+    for coloring in ("random", "refined", "individualized"):
+        AddColorings(1, coloring=coloring)(graph)
+    with pytest.raises(InvalidGraphError, match=r"edge_attr must be a tensor.*of type list"):
+        AddColorings(1, coloring="canonical")(graph)
+
+
 def test_colorings_of_other_schemes() -> None:
     batch = Batch.from_data_list([path(nodes) for nodes in (2, 5, 4)])
     for coloring in ("refined", "individualized"):

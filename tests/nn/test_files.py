@@ -2,6 +2,8 @@
 
 import json
 import os
+import warnings
+from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,7 @@ from tests.nn.examples import example_batch, random_model
 
 from clipgnn import CLIP, load, save
 from clipgnn.errors import InvalidParameterError, OutputError
+from clipgnn.nn import files
 from clipgnn.nn.network import Network
 
 MODELS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
@@ -145,3 +148,32 @@ def test_a_network_of_the_user_is_not_saved(tmp_path: Path) -> None:
 
     with pytest.raises(InvalidParameterError, match="Only CLIP and the baselines"):
         save(Mine(1, 2), tmp_path / "model")
+
+
+@pytest.mark.parametrize("coloring", ["canonical", "random"])
+def test_another_release_of_igraph_is_a_warning(
+    coloring: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Canonical colorings of another release can be others."""
+    path = tmp_path / "model"
+    monkeypatch.setattr(files, "version", lambda package: "0.11.8")
+    save(random_model(num_colorings=1, coloring=coloring), path)
+    load(path)
+    for release in ("1.0.0", None):
+        monkeypatch.setattr(files, "version", lambda package, own=release: release_of(own))
+        with warnings.catch_warnings(record=True) as found:
+            warnings.simplefilter("always")
+            load(path)
+        messages = [str(own.message) for own in found]
+        if coloring == "random" or release is None:  # without igraph, calls of the model fail
+            assert not messages
+        else:
+            [message] = messages
+            assert "was saved with igraph 0.11.8" in message
+            assert "Got igraph 1.0.0" in message
+
+
+def release_of(release: str | None) -> str:
+    if release is None:
+        raise PackageNotFoundError
+    return release

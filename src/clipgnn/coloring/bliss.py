@@ -17,38 +17,33 @@ _Result = TypeVar("_Result")
 
 
 def canonical_order(structure: Structure, seconds: float) -> Integers | None:
-    """Nodes in the order of a canonical labeling; None if it takes more than `seconds`.
+    """Nodes in the order of a canonical labeling; None if it takes more CPU time than `seconds`.
 
     Isomorphic graphs are identical after their nodes are renumbered in this order.
 
     Raises:
         MissingDependencyError: if igraph is not installed.
     """
-
-    def compute() -> Integers:
-        graph = _graph(structure)
-        # Releases of igraph differ in the direction of the permutation; permute_vertices is right.
-        permutation = graph.canonical_permutation(color=structure.colors.tolist())
-        order = np.array(graph.permute_vertices(permutation).vs["number"], dtype=np.int64)
-        return order[order < structure.num_nodes]
-
-    return _within(seconds, compute)
+    graph, colors = _graph(structure), structure.colors.tolist()
+    permutation = _within(seconds, lambda: graph.canonical_permutation(color=colors))
+    if permutation is None:
+        return None
+    # Releases of igraph differ in the direction of the permutation; permute_vertices is right.
+    order = np.array(graph.permute_vertices(permutation).vs["number"], dtype=np.int64)
+    return order[order < structure.num_nodes]
 
 
 def automorphisms(structure: Structure, seconds: float) -> list[list[int]] | None:
     """Generators of the automorphism group, as permutations of the nodes.
 
-    None if the computation takes more than `seconds`.
+    None if the computation takes more CPU time than `seconds`.
 
     Raises:
         MissingDependencyError: if igraph is not installed.
     """
-
-    def compute() -> list[list[int]]:
-        generators = _graph(structure).automorphism_group(color=structure.colors.tolist())
-        return [own[: structure.num_nodes] for own in generators]
-
-    return _within(seconds, compute)
+    graph, colors = _graph(structure), structure.colors.tolist()
+    generators = _within(seconds, lambda: graph.automorphism_group(color=colors))
+    return None if generators is None else [own[: structure.num_nodes] for own in generators]
 
 
 def _graph(structure: Structure) -> Any:
@@ -69,7 +64,7 @@ class _TimeoutError(Exception):
 
 
 def _within(seconds: float, compute: Callable[[], _Result]) -> _Result | None:
-    """Compute a result; None if it takes more than `seconds`."""
+    """Compute a result; None if it takes more CPU time than `seconds`."""
     try:
         with _alarm(seconds):
             return compute()
@@ -83,16 +78,21 @@ def _within(seconds: float, compute: Callable[[], _Result]) -> _Result | None:
 
 @contextmanager
 def _alarm(seconds: float) -> Iterator[None]:
-    """Raise `_TimeoutError` after `seconds`, in the main thread of systems with signals.
+    """Raise `_TimeoutError` after CPU time of `seconds`, in the main thread, by a signal.
 
-    An alarm that the user has set, and its handler, are set again afterwards.
+    CPU time is that of the thread, so that the result does not depend on other programs. An alarm
+    that the user has set, and its handler, are set again afterwards.
     """
     if not limits_time():
         yield
         return
+    used = time.thread_time()
 
     def stop(number: int, frame: FrameType | None) -> None:
-        raise _TimeoutError
+        left = seconds - (time.thread_time() - used)
+        if left <= 0:
+            raise _TimeoutError
+        signal.setitimer(signal.ITIMER_REAL, max(left, 1e-3))
 
     began = time.monotonic()
     before = signal.signal(signal.SIGALRM, stop)

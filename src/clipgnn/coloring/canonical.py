@@ -25,6 +25,7 @@ class Canonical(Scheme):
     """
 
     name = "canonical"
+    package = "igraph"
 
     @override
     def partition(self, graphs: ExactBatch, keys: Tensor | None = None) -> Partition:

@@ -6,7 +6,7 @@ from torch import Tensor
 
 from clipgnn.coloring.sample import check_number
 from clipgnn.coloring.schemes import Scheme, scheme_named
-from clipgnn.errors import InvalidColoringError
+from clipgnn.errors import InvalidColoringError, InvalidGraphError, shown
 from clipgnn.graphs.exact import ExactBatch
 from clipgnn.graphs.keys import graph_keys
 from clipgnn.graphs.packed import PackedGraphs
@@ -31,6 +31,7 @@ def with_colorings(
     Raises:
         InvalidParameterError: if there is no such scheme, or the seed is invalid.
         InvalidColoringError: if k is not a number of colorings, or the scheme has another number.
+        InvalidGraphError: if the graphs are not a data set in memory.
         MissingDependencyError: if the scheme needs igraph, which is not installed.
 
     Example:
@@ -40,6 +41,11 @@ def with_colorings(
         torch.Size([2, 3])
     """
     check_number(k)
+    if not isinstance(graphs, PackedGraphs):
+        raise InvalidGraphError(
+            f"graphs must be a PackedGraphs. Got {shown(graphs)} of type {type(graphs).__name__}. "
+            "Read graphs on disk with load()."
+        )
     keys = graph_keys(graphs, as_signed(check_seed(seed)))
     return replace(
         graphs, colorings=computed_colorings(graphs.to_batch(), scheme_named(coloring), k, keys)

@@ -38,6 +38,7 @@ class Individualized(Scheme):
     """
 
     name = "individualized"
+    reads_edge_values = False
 
     @override
     def stream(

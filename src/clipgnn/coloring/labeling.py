@@ -1,6 +1,7 @@
 """Canonical labelings and automorphisms of the graphs of a batch, each graph computed once."""
 
 import hashlib
+import multiprocessing
 import os
 import threading
 import warnings
@@ -23,11 +24,12 @@ from clipgnn.graphs.exact import ExactBatch
 from clipgnn.ops.pointers import pointers_from_index
 
 TIME_LIMIT = 10.0
-"""Seconds for the canonical labeling of one graph."""
+"""Seconds of CPU time for the canonical labeling of one graph."""
 
-UNLIMITED_VERTICES = 1000
-"""Number of vertices up to which graphs are labeled without a time limit in threads other than the
-main thread, which cannot interrupt a labeling. They take less than a second in practice."""
+UNLIMITED_VERTICES = 200
+"""Number of vertices up to which a thread labels graphs itself, without a time limit, because only
+the main thread of a process can interrupt a labeling. The graphs of BREC, which have up to 198,
+take milliseconds. Larger graphs are labeled in other processes."""
 
 PARALLEL_FROM = 20_000
 """Number of graphs from which they are labeled in several processes, whose start takes seconds."""
@@ -130,9 +132,28 @@ def _computed(
 def _apply(
     compute: Callable[[Structure, float], _Result | None], given: list[Structure]
 ) -> list[_Result | None]:
-    largest = max((own.colors.size for own in given), default=0)
-    if len(given) < PARALLEL_FROM and (limits_time() or largest <= UNLIMITED_VERTICES):
-        return [compute(own, TIME_LIMIT) for own in given]
+    """Apply a function to each graph, in other processes if they are many or need a time limit."""
+    if multiprocessing.current_process().daemon:  # cannot have processes of its own
+        elsewhere: set[int] = set()
+    elif len(given) >= PARALLEL_FROM:
+        elsewhere = set(range(len(given)))
+    elif limits_time():
+        elsewhere = set()
+    else:
+        sizes = [own.colors.size for own in given]
+        elsewhere = {place for place, size in enumerate(sizes) if size > UNLIMITED_VERTICES}
+    found = iter(_in_processes(compute, [given[place] for place in sorted(elsewhere)]))
+    return [
+        next(found) if place in elsewhere else compute(own, TIME_LIMIT)
+        for place, own in enumerate(given)
+    ]
+
+
+def _in_processes(
+    compute: Callable[[Structure, float], _Result | None], given: list[Structure]
+) -> list[_Result | None]:
+    if not given:
+        return []
     # Unlike those of the standard library, these processes do not import the user's main module.
     from joblib.externals.loky import ProcessPoolExecutor
     from joblib.externals.loky.backend import get_context

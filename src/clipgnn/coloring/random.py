@@ -21,6 +21,7 @@ class Random(Scheme):
     """k random colorings: nodes with identical attributes get distinct colors, Eq. (4)."""
 
     name = "random"
+    reads_edge_values = False
 
     @override
     def stream(

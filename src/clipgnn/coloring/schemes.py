@@ -54,9 +54,13 @@ class Scheme(ABC):
 
     Attributes:
         name: name of the scheme in networks, TOML files and the command line.
+        package: package whose release decides the colorings; None if there is none.
+        reads_edge_values: whether colorings can depend on weights and attributes of edges.
     """
 
     name: ClassVar[str]
+    package: ClassVar[str | None] = None
+    reads_edge_values: ClassVar[bool] = True
 
     def groups(self, x: Tensor, edge_index: Tensor, batch: Tensor) -> Int[Tensor, "nodes"]:
         """Compute groups of nodes that must get distinct colors, numbered within each graph.

@@ -8,7 +8,6 @@ from torch_geometric.transforms import BaseTransform
 from torch_geometric.transforms.add_positional_encoding import add_node_attr
 
 from clipgnn.coloring.computed import computed_colorings
-from clipgnn.coloring.random import Random
 from clipgnn.coloring.sample import check_number
 from clipgnn.coloring.schemes import Scheme, scheme_named
 from clipgnn.errors import InvalidColoringError, InvalidGraphError, InvalidParameterError, shown
@@ -99,8 +98,8 @@ class AddColorings(BaseTransform):  # type: ignore[misc]
         x, edge_index = _attributes(data), data.edge_index
         if edge_index is None:
             edge_index = torch.empty(2, 0, dtype=torch.int64, device=x.device)
-        # Random colorings do not depend on edges, whose attributes can be of any kind.
-        weight, rows = (None, None) if isinstance(self.scheme, Random) else _of_edges(data)
+        # Otherwise values of edges are ignored, and can be of any kind.
+        weight, rows = _of_edges(data) if self.scheme.reads_edge_values else (None, None)
         colors = self._sample(
             ExactBatch.from_tensors(x, edge_index, data.batch, edge_weight=weight, edge_attr=rows)
         )
@@ -143,11 +142,24 @@ def _is_reserved(name: str) -> bool:
 
 def _of_edges(data: Data) -> tuple[Tensor | None, Tensor | None]:
     """Weights and attributes of edges, as this package reads them."""
-    weight, rows = data.edge_weight, data.edge_attr
+    weight, rows = _as_floats(data, "edge_weight"), _as_floats(data, "edge_attr")
+    if weight is not None and weight.dim() == 2 and weight.shape[1] == 1:
+        weight = weight[:, 0]
     if rows is not None:
-        rows = rows.reshape(rows.shape[0], -1)
-        rows = rows if rows.is_floating_point() else rows.double()
+        rows = rows[:, None] if rows.dim() == 1 else rows.flatten(1)
     return weight, rows
+
+
+def _as_floats(data: Data, name: str) -> Tensor | None:
+    values = data.get(name)
+    if values is None:
+        return None
+    if not isinstance(values, Tensor) or values.dim() == 0:
+        raise InvalidGraphError(
+            f"{name} must be a tensor with a row for each edge. Got {shown(values)} of type "
+            f"{type(values).__name__}."
+        )
+    return values if values.is_floating_point() else values.double()
 
 
 def _attributes(data: object) -> Tensor:

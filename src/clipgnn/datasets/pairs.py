@@ -165,7 +165,7 @@ def canonical_forms(graphs: PackedGraphs) -> list[bytes]:
     """
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("error")
+            warnings.simplefilter("error", UserWarning)
             labels = canonical_colors(graphs.to_batch())
     except MissingDependencyError as error:
         raise MissingDependencyError(

@@ -7,9 +7,11 @@ checksum of the configuration and of each tensor with its name, dtype and shape.
 import hashlib
 import json
 import os
+import warnings
 from collections.abc import Mapping
 from dataclasses import asdict
 from functools import partial
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -99,6 +101,9 @@ def model_bytes(model: nn.Module, description: Mapping[str, Any] | None = None) 
         "config": config,
         "sha256:config": _sha256(f"{model.name} {config}".encode()),
     }
+    package = _package_of_colorings(model)
+    if package is not None:
+        metadata[f"version:{package}"] = _release(package)
     if description is not None:
         metadata["description"] = json.dumps(description, allow_nan=False)
         metadata["sha256:description"] = _sha256(metadata["description"].encode())
@@ -148,6 +153,7 @@ def load_described(path: str | os.PathLike[str]) -> tuple[Network, dict[str, Any
     with torch.random.fork_rng([]):  # the drawn weights are replaced
         model = network.from_config(config).to(dtype)
     model.load_state_dict(tensors)
+    _compare_releases(model, metadata, target)
     return model.eval(), description
 
 
@@ -167,6 +173,32 @@ def checked_path(path: str | os.PathLike[str]) -> str:
             f"{type(path).__name__}."
         )
     return named
+
+
+def _package_of_colorings(model: Network) -> str | None:
+    """Package whose release decides the colorings of a network."""
+    return model.scheme.package if isinstance(model, CLIP) and model.config.num_colorings else None
+
+
+def _release(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "none"
+
+
+def _compare_releases(model: Network, metadata: dict[str, str], target: Path) -> None:
+    """Warn if another release computes the colorings than that of the training."""
+    package = _package_of_colorings(model)
+    saved = metadata.get(f"version:{package}", "none")
+    if package is None or "none" in (saved, found := _release(package)) or saved == found:
+        return
+    warnings.warn(
+        f"{target} was saved with {package} {saved}, which computed its colorings. Got {package} "
+        f"{found}, whose colorings can be different, and predictions with them. Install {package} "
+        f"{saved}, or compare predictions of known graphs.",
+        stacklevel=2,
+    )
 
 
 def _sha256(content: bytes) -> str:
