@@ -112,3 +112,22 @@ def test_graphs_that_leave_have_the_same_classes(sizes: list[tuple[int, int]], d
 def test_nothing_to_refine() -> None:
     nothing = torch.zeros(0, dtype=torch.int64)
     assert refine_within_graphs(nothing, nothing.view(2, 0), nothing).numel() == 0
+
+
+def test_long_sequences_are_compared_while_their_rank_is_not_known(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The center of a star has many neighbors, which no other node has."""
+    sorts, unique = [], torch.unique
+
+    def counted(values: torch.Tensor, **named: bool) -> object:
+        sorts.append(values.numel())
+        return unique(values, **named)
+
+    monkeypatch.setattr(torch, "unique", counted)
+    leaves = torch.arange(1, 2000)
+    edges = torch.stack([leaves, torch.zeros_like(leaves)])
+    edges = torch.cat([edges, edges.flip(0)], 1)
+    nodes = torch.zeros(2000, dtype=torch.int64)
+    assert refine_within_graphs(nodes, edges, nodes).tolist() == [1999, *[0] * 1999]
+    assert len(sorts) < 20

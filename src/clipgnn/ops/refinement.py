@@ -75,7 +75,7 @@ def refine_within_graphs(
     """
     source, target = edge_index
     colors = torch.unique(colors, return_inverse=True)[1]
-    colors = _split(torch.zeros_like(colors), graph_of_node * _count(colors) + colors)
+    colors = _smaller(graph_of_node * _count(colors) + colors)
     active = _in_shared_classes(colors, torch.arange(colors.numel(), device=colors.device))
     position = torch.full_like(colors, -1)
     while active.numel():
@@ -114,7 +114,7 @@ def lexicographic_ranks(
     """Rank of each sequence: the number of smaller sequences.
 
     Sequences are compared by the first values that differ, and a prefix is smaller. There is one
-    sort for each position, of the sequences that are long enough.
+    sort for each position, of the sequences that are long enough and whose rank is not yet known.
 
     Args:
         values: the sequences, concatenated.
@@ -123,43 +123,58 @@ def lexicographic_ranks(
     """
     begin, length = pointers[:-1], pointers.diff()
     rank = torch.zeros_like(begin)
-    if first is not None:
-        rank = _split(rank, first, rank.numel())
     active = torch.arange(begin.numel(), device=begin.device)
-    for position in range(int(length.max()) if length.numel() else 0):
-        # Sequences that end at this position are smaller than longer ones of the same rank.
-        ended = torch.bincount(rank[active], minlength=rank.numel())
-        active = active[length[active] > position]
-        ended -= torch.bincount(rank[active], minlength=rank.numel())
-        own = rank[active]
-        rank[active] = _split(own, values[begin[active] + position], rank.numel()) + ended[own]
+    group = torch.zeros_like(begin)  # of each active sequence: those that are equal so far
+    if first is not None:
+        active, group = _divide(rank, active, group, first)
+    position = 0
+    while active.numel():
+        # Sequences that end at this position are smaller than longer ones of the same group.
+        longer = length[active] > position
+        ended = torch.bincount(group[~longer], minlength=_count(group))
+        active, group = active[longer], group[longer]
+        rank[active] += ended[group]
+        active, group = _divide(rank, active, group, values[begin[active] + position])
+        position += 1
     return rank
 
 
-def _split(rank: Tensor, value: Tensor, size: int = 1) -> Tensor:
-    """Refine ranks by a value that sequences of equal rank are compared by.
+def _divide(rank: Tensor, active: Tensor, group: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
+    """Divide groups of sequences by a value, and add the number of smaller ones to their ranks.
 
     Args:
-        rank: rank of each sequence, less than `size`.
-        value: the value of each sequence.
-        size: total number of sequences; by default all ranks are 0.
+        rank: rank of each sequence, which is changed.
+        active: numbers of the sequences to divide.
+        group: group of each of them.
+        value: value of each of them.
+
+    Returns:
+        The sequences that are not alone in their new group, and this group.
     """
-    if value.numel() == 0:
-        return rank
+    if not active.numel():
+        return active, group
     low, high = (int(own) for own in value.aminmax())
-    if (high - low + 1) * size > 2**62:
+    if (high - low + 1) * _count(group) > 2**62:
         value = torch.unique(value, return_inverse=True)[1]
         low, high = 0, _count(value) - 1
     values = high - low + 1
-    key, inverse, count = torch.unique(
-        rank * values + (value - low), return_inverse=True, return_counts=True
+    key, divided, count = torch.unique(
+        group * values + (value - low), return_inverse=True, return_counts=True
     )
     before = count.cumsum(0) - count
-    group = key // values
-    # Number of sequences before the first key of each rank.
-    start = torch.full((size,), -1, dtype=torch.int64, device=rank.device)
-    start.scatter_reduce_(0, group, before, "amin", include_self=False)
-    return (group + before - start[group])[inverse]
+    divided_from = key // values
+    # Number of sequences before the first key of each group.
+    start = torch.full((_count(group),), active.numel(), device=rank.device)
+    start.scatter_reduce_(0, divided_from, before, "amin")
+    rank[active] += (before - start[divided_from])[divided]
+    shared = count[divided] > 1
+    return active[shared], divided[shared]
+
+
+def _smaller(values: Tensor) -> Tensor:
+    """Number of smaller values of each value."""
+    _, inverse, count = torch.unique(values, return_inverse=True, return_counts=True)
+    return (count.cumsum(0) - count)[inverse]
 
 
 def _count(colors: Tensor) -> int:
