@@ -63,7 +63,7 @@ def refine_within_graphs(
 
     The nodes of each graph have the same classes in the same order. Graphs whose classes are stable
     and nodes that are alone in their class leave the computation, which `refine_colors` continues
-    for as many rounds as the slowest graph needs.
+    until the last graph is stable.
 
     Args:
         colors: integers, equal for nodes that are equal before the refinement.
