@@ -184,13 +184,14 @@ def test_a_call_without_colorings() -> None:
 
 
 def test_more_colorings_than_are_stored() -> None:
+    """All of them are used, so that the default k fits one canonical coloring."""
     graphs = with_colorings(packed(SIZES), k=4)
-    model = model_of(graphs, "precomputed", num_colorings=5)
-    message = r"num_colorings must be at most 4.*Got 5"
-    with pytest.raises(InvalidColoringError, match=message):
-        model.predict(graphs)
-    with pytest.raises(InvalidColoringError, match=message):
-        Precomputed().sampler(graphs, partition_of(graphs)).num_colorings(5)
+    few, many = (model_of(graphs, "precomputed", num_colorings=k) for k in (4, 16))
+    many.load_state_dict(few.state_dict())
+    assert torch.equal(many.predict(graphs), few.predict(graphs))
+    assert Precomputed().sampler(graphs, partition_of(graphs)).num_colorings(16) == 4
+    spec = ModelSpec("clip", {"coloring": "precomputed", "num_colorings": 16})
+    train(graphs, spec, Recipe(epochs=1, batch_size=2), [Split([0, 1], [2, 3])], [0])
 
 
 def test_a_stored_color_that_the_network_does_not_know() -> None:
@@ -203,3 +204,8 @@ def test_a_stored_color_that_the_network_does_not_know() -> None:
     model = model_of(graphs, "precomputed", num_colorings=4, num_colors=8)
     with pytest.raises(InvalidColoringError, match=message):
         model.predict(graphs)
+    with pytest.warns(UserWarning, match=r"has 9 nodes.*the network has 8 colors"):
+        reduced = model.predict(graphs, wrap_colors=True)
+    assert graphs.colorings is not None
+    stored = replace(graphs, colorings=graphs.colorings % 8)
+    assert torch.equal(reduced, model.predict(stored))

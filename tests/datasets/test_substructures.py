@@ -1,5 +1,6 @@
 """Numbers of subgraphs, compared with an enumeration of all choices of nodes."""
 
+from dataclasses import replace
 from functools import cache
 from itertools import permutations
 from typing import TYPE_CHECKING, Any
@@ -7,11 +8,14 @@ from typing import TYPE_CHECKING, Any
 import networkx as nx
 import numpy as np
 import pytest
+import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from clipgnn.datasets import substructures
 from clipgnn.datasets.substructures import SUBSTRUCTURES, count_substructures
 from clipgnn.errors import InvalidParameterError
+from clipgnn.graphs.packed import PackedGraphs
 
 if TYPE_CHECKING:
     Graph = nx.Graph[Any]
@@ -97,5 +101,34 @@ def test_a_batch_has_the_counts_of_its_graphs() -> None:
 )
 @pytest.mark.usefixtures("without_shape_checks")
 def test_matrices_that_are_not_simple_graphs(matrix: np.ndarray[Any, Any]) -> None:
-    with pytest.raises(InvalidParameterError, match="adjacency must have symmetric matrices"):
+    with pytest.raises(InvalidParameterError, match="without self-loops: symmetric matrices"):
         count_substructures(matrix)
+
+
+def test_a_data_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Graphs of several sizes, in parts, with values of edges that do not matter."""
+    graphs = [nx.complete_graph(4), nx.cycle_graph(6), nx.empty_graph(0), nx.star_graph(3)]
+    graphs += [nx.gnp_random_graph(6, 0.6, seed=seed) for seed in range(5)]
+    monkeypatch.setattr(substructures, "ENTRIES_AT_ONCE", 80)
+    packed = PackedGraphs.from_networkx(graphs)
+    packed = replace(packed, edge_weight=torch.rand(packed.edge_index.shape[1]))
+    counts = count_substructures(packed)
+    for number, graph in enumerate(graphs):
+        if len(graph):
+            matrix = nx.to_numpy_array(graph).astype(np.int64)
+            for name, own in count_substructures(matrix[None]).items():
+                assert counts[name][number] == own[0]
+    assert [own[2] for own in counts.values()] == [0] * 7
+    assert counts["triangles"][0] == 4
+
+
+@pytest.mark.usefixtures("without_shape_checks")
+def test_what_is_not_counted() -> None:
+    directed = PackedGraphs.from_networkx([nx.DiGraph([(0, 1)])])
+    looped = PackedGraphs.from_networkx([nx.Graph([(0, 0), (0, 1)])])
+    for graphs in (directed, looped):
+        with pytest.raises(InvalidParameterError, match="undirected and without self-loops"):
+            count_substructures(graphs)
+    others: Any = [nx.complete_graph(3)]
+    with pytest.raises(InvalidParameterError, match=r"Got list\. Use PackedGraphs.from_networkx"):
+        count_substructures(others)

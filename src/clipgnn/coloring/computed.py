@@ -6,10 +6,10 @@ from torch import Tensor
 
 from clipgnn.coloring.sample import check_number
 from clipgnn.coloring.schemes import Scheme, scheme_named
-from clipgnn.errors import InvalidColoringError, InvalidGraphError, shown
+from clipgnn.errors import InvalidColoringError
 from clipgnn.graphs.exact import ExactBatch
 from clipgnn.graphs.keys import graph_keys
-from clipgnn.graphs.packed import PackedGraphs
+from clipgnn.graphs.packed import PackedGraphs, check_graph_set
 from clipgnn.graphs.seeds import as_signed, check_seed
 from clipgnn.shapes import Colorings
 
@@ -41,11 +41,7 @@ def with_colorings(
         torch.Size([2, 3])
     """
     check_number(k)
-    if not isinstance(graphs, PackedGraphs):
-        raise InvalidGraphError(
-            f"graphs must be a PackedGraphs. Got {shown(graphs)} of type {type(graphs).__name__}. "
-            "Read graphs on disk with load()."
-        )
+    check_graph_set(graphs)
     keys = graph_keys(graphs, as_signed(check_seed(seed)))
     return replace(
         graphs, colorings=computed_colorings(graphs.to_batch(), scheme_named(coloring), k, keys)
@@ -70,7 +66,7 @@ def computed_colorings(
     if stream.max_count != k:
         raise InvalidColoringError(
             f"Every graph must have k={k} colorings. Got {stream.max_count:,} with "
-            f'coloring="{scheme.name}". Use k=1 for "canonical"; schemes with a number of '
-            "colorings for each graph cannot be stored."
+            f'coloring="{scheme.name}". Use "random", "refined" or "individualized", or '
+            '"canonical" with k=1: the number of colorings of other schemes differs between graphs.'
         )
     return stream.all()

@@ -78,7 +78,9 @@ class NumberedColorings:
                 automorphisms are not found in time.
             MissingDependencyError: if igraph is not installed.
         """
-        totals = enumerable_counts(partition, purpose='for coloring="orbits"').tolist()
+        trained = f"in training at most {MAX_TRAINING_COLORINGS:,} classes of them"
+        purpose = f'for coloring="orbits" ({trained})'
+        totals = enumerable_counts(partition, purpose=purpose).tolist()
         first = pointers_from_index(partition.graph_of_node, partition.num_graphs).tolist()
         numbers = []
         for number, generators in enumerate(labeling.automorphism_generators(graphs)):

@@ -47,7 +47,7 @@ class All(Scheme):
 
 
 class Precomputed(Scheme):
-    """The first k colorings that are stored with a data set (`PackedGraphs.colorings`).
+    """The first k colorings that are stored with a data set (`PackedGraphs.colorings`), or all.
 
     Training and `predict` read them from the data set. Pass them to `forward` as `colorings`.
     """
@@ -63,8 +63,9 @@ class Precomputed(Scheme):
         generator: torch.Generator | None,
     ) -> InMemoryColorings:
         raise InvalidColoringError(
-            'A network with coloring="precomputed" needs the argument colorings, an int64 tensor '
-            "[colorings, nodes]. Got none. Pass colorings=..., or use predict."
+            'coloring="precomputed" computes no colorings. A call of a network with it needs the '
+            "argument colorings, an int64 tensor [colorings, nodes]. Got none. Pass colorings=..., "
+            "use predict, or choose another scheme."
         )
 
     @override
@@ -73,9 +74,7 @@ class Precomputed(Scheme):
 
     @override
     def stored(self, graphs: PackedGraphs, k: int) -> Colorings:
-        table = _stored(graphs)
-        _check_available(k, table.shape[0])
-        return table[:k]
+        return _stored(graphs)[:k]
 
     @override
     def num_colors(self, graphs: PackedGraphs, partition: Partition) -> int:
@@ -86,18 +85,10 @@ def _stored(graphs: PackedGraphs) -> Colorings:
     if graphs.colorings is None:
         raise InvalidColoringError(
             'coloring="precomputed" needs colorings that are stored with the data set. Got '
-            f"{graphs.name!r} without colorings. Use "
-            "clipgnn.coloring.with_colorings, or dataclasses.replace(graphs, colorings=...)."
+            f"{graphs.name!r} without colorings. Store them with clipgnn.coloring.with_colorings, "
+            "or use a model with another coloring scheme."
         )
     return graphs.colorings
-
-
-def _check_available(k: int, available: int) -> None:
-    if k > available:
-        raise InvalidColoringError(
-            f"num_colorings must be at most {available}, the number of colorings that are stored "
-            f"with the data set. Got {k}."
-        )
 
 
 class TableSampler(Sampler):
@@ -116,10 +107,7 @@ class TableSampler(Sampler):
 
     @override
     def num_colorings(self, k: int) -> int:
-        if self.fixed:
-            return self.available
-        _check_available(k, self.available)
-        return k
+        return self.available if self.fixed else min(k, self.available)
 
     @override
     def sample(

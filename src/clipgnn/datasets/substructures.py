@@ -8,11 +8,16 @@ both chords.
 from collections.abc import Callable, Mapping
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
 from clipgnn.errors import InvalidParameterError
+from clipgnn.graphs.packed import PackedGraphs
 
 Counts = NDArray[np.int64]
+
+ENTRIES_AT_ONCE = 2_000_000
+"""Number of entries of adjacency matrices that are computed at the same time."""
 
 
 class Products:
@@ -116,19 +121,22 @@ SUBSTRUCTURES: Mapping[str, Callable[[Products], Counts]] = {
 """Functions that count a subgraph, by its name."""
 
 
-def count_substructures(adjacency: NDArray[np.bool_] | NDArray[np.int64]) -> dict[str, Counts]:
+def count_substructures(
+    graphs: PackedGraphs | NDArray[np.bool_] | NDArray[np.int64],
+) -> dict[str, Counts]:
     """Count all subgraphs of `SUBSTRUCTURES`.
 
     Args:
-        adjacency: adjacency matrices of undirected graphs without self-loops,
-            `[graphs, nodes, nodes]`; zero rows for graphs with fewer nodes do not change counts.
+        graphs: undirected graphs without self-loops: a data set, whose attributes and weights do
+            not matter, or adjacency matrices `[graphs, nodes, nodes]`, where zero rows for graphs
+            with fewer nodes do not change counts.
 
     Returns:
         For each name the number of subgraphs of each graph.
 
     Raises:
-        InvalidParameterError: if a matrix is not symmetric, or has entries other than 0 and 1, or a
-            diagonal that is not 0.
+        InvalidParameterError: if a graph is directed or has self-loops, or an array does not have
+            adjacency matrices.
 
     Example:
         >>> complete = 1 - np.eye(4, dtype=np.int64)
@@ -136,12 +144,42 @@ def count_substructures(adjacency: NDArray[np.bool_] | NDArray[np.int64]) -> dic
         {'triangles': 4, '4-cycles': 3, '5-cycles': 0, '6-cycles': 0, 'chordal-cycles': 6,
          'tailed-triangles': 12, 'stars': 4}
     """
-    products = Products(adjacency)
+    if isinstance(graphs, PackedGraphs):
+        return _counts_of_packed(graphs)
+    products = Products(graphs)
     return {name: count(products) for name, count in SUBSTRUCTURES.items()}
 
 
+def _counts_of_packed(graphs: PackedGraphs) -> dict[str, Counts]:
+    """Count the subgraphs of graphs of one size at the same time, in bounded memory."""
+    found = {name: np.zeros(len(graphs), np.int64) for name in SUBSTRUCTURES}
+    sizes = graphs.node_pointers.diff().numpy()
+    for size in np.unique(sizes[sizes > 0]):
+        numbers = np.flatnonzero(sizes == size)
+        parts = -(-numbers.size * int(size) ** 2 // ENTRIES_AT_ONCE)
+        for part in np.array_split(numbers, min(parts, numbers.size)):
+            own = count_substructures(_adjacency(graphs.subset(torch.from_numpy(part)), int(size)))
+            for name, counts in own.items():
+                found[name][part] = counts
+    return found
+
+
+def _adjacency(graphs: PackedGraphs, size: int) -> Counts:
+    """Adjacency matrices of graphs of one size, `[graphs, nodes, nodes]`."""
+    matrices = np.zeros((len(graphs), size, size), np.int64)
+    graph = torch.arange(len(graphs)).repeat_interleave(graphs.edge_pointers.diff())
+    matrices[graph, *graphs.edge_index] = 1
+    return matrices
+
+
 def _checked(adjacency: NDArray[np.bool_] | NDArray[np.int64]) -> Counts:
-    matrices = np.asarray(adjacency)
+    if not isinstance(adjacency, np.ndarray):
+        raise InvalidParameterError(
+            "graphs must be a PackedGraphs, or an array of adjacency matrices. Got "
+            f"{type(adjacency).__name__}. Use PackedGraphs.from_networkx, from_data_list or "
+            "another conversion."
+        )
+    matrices = adjacency
     square = matrices.ndim == 3 and matrices.shape[1] == matrices.shape[2]
     simple = square and bool(
         np.isin(matrices, (0, 1)).all()
@@ -150,8 +188,9 @@ def _checked(adjacency: NDArray[np.bool_] | NDArray[np.int64]) -> Counts:
     )
     if not simple:
         raise InvalidParameterError(
-            "adjacency must have symmetric matrices [graphs, nodes, nodes] of zeros and ones with "
-            f"zero diagonals. Got an array of shape {list(matrices.shape)} that does not."
+            "graphs must be undirected and without self-loops: symmetric matrices [graphs, nodes, "
+            "nodes] of zeros and ones with zero diagonals. Got an array of shape "
+            f"{list(matrices.shape)} that does not have them."
         )
     return matrices.astype(np.int64)
 

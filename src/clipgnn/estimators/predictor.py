@@ -41,7 +41,7 @@ class GraphPredictor(GraphEstimator):
         if {"networks": members, "colorings": draws, "both": members * draws}[over] == 1:
             warnings.warn(
                 f"The spread over {over} is 0, because there is one prediction. Use n_draws for "
-                "several draws of colorings, or n_ensemble for several networks.",
+                "several draws of random colorings, or n_ensemble for several networks.",
                 stacklevel=2,
             )
         if over == "both":

@@ -410,5 +410,5 @@ def check_graph_set(graphs: object) -> None:
         raise InvalidGraphError(
             f"graphs must be a PackedGraphs. Got {type(graphs).__name__}. Use "
             "PackedGraphs.from_data_list for a list of PyG's Data, and from_networkx, from_igraph, "
-            "from_scipy or from_smiles for other graphs."
+            "from_scipy or from_smiles for other graphs, and load() of graphs on disk."
         )

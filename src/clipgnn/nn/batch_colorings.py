@@ -13,9 +13,15 @@ from clipgnn.nn.checks import check_colorings
 
 
 def given_colorings(
-    given: Tensor, graphs: ExactBatch, k: int, num_members: int, *, largest_color: int | None
+    given: Tensor,
+    graphs: ExactBatch,
+    k: int,
+    num_members: int,
+    *,
+    largest_color: int | None,
+    wrap: bool = False,
 ) -> ColoringStream:
-    """Check the colorings that a user has given, and repeat them for each member.
+    """Check the colorings that are given or stored, and repeat them for each member.
 
     Args:
         given: `[colorings, nodes]`.
@@ -23,10 +29,14 @@ def given_colorings(
         k: number of colorings of the network; 0 if it accepts none.
         num_members: number of members.
         largest_color: largest color of the network; None if any color is valid.
+        wrap: whether larger colors are reduced modulo the number of colors, with a warning.
 
     Raises:
         InvalidColoringError: if they do not match the network.
     """
+    if wrap and largest_color is not None and int(given.max()) > largest_color:
+        _warn_of_reduced_colors(int(given.max()) + 1, largest_color + 1)
+        given = given % (largest_color + 1)
     if not torch.compiler.is_compiling():
         check_colorings(given, graphs.num_nodes // num_members, k, largest_color)
     repeated = given.repeat(1, num_members)  # [colorings, members * nodes]
@@ -60,9 +70,13 @@ def drawn_colorings(
     if wrap_at is None or needed <= wrap_at:
         check_num_colors(needed)
         return stream
-    warnings.warn(
-        f"A graph has {needed} nodes with identical attributes, but the network has {wrap_at} "
-        f"colors. Some of these nodes get the same color. Train with num_colors={needed}.",
-        stacklevel=2,
-    )
+    _warn_of_reduced_colors(needed, wrap_at)
     return WrappedColorings(stream, wrap_at)
+
+
+def _warn_of_reduced_colors(needed: int, available: int) -> None:
+    warnings.warn(
+        f"A graph has {needed} nodes with identical attributes, but the network has {available} "
+        f"colors. Some of these nodes get the same color. Train with num_colors={needed}.",
+        stacklevel=3,
+    )

@@ -423,7 +423,12 @@ class Network(nn.Module, ABC):
         """Colorings of a batch: given by the user, or of the scheme; None for no colors."""
         if given is not None:
             return given_colorings(
-                given, graphs, k, self.config.num_members, largest_color=self.largest_color()
+                given,
+                graphs,
+                k,
+                self.config.num_members,
+                largest_color=self.largest_color(),
+                wrap=wrap,
             )
         if k == 0:
             return None
