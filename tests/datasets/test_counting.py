@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from clipgnn.datasets import load_dataset, substructure_counts
+from clipgnn.datasets.pairs import canonical_forms
 from clipgnn.datasets.substructures import SUBSTRUCTURES
 from clipgnn.errors import InvalidParameterError
 from clipgnn.parameters.datasets import COUNTING_TASKS
@@ -64,3 +65,12 @@ def test_all_seeds_have_the_scale_of_seed_0() -> None:
 def test_parameters_that_cannot_be(parameters: dict[str, Any], message: str) -> None:
     with pytest.raises(InvalidParameterError, match=message):
         substructure_counts(**parameters)
+
+
+@pytest.mark.slow
+@pytest.mark.needs("igraph")
+def test_few_fresh_graphs_are_known() -> None:
+    """The number in docs/substructures.md."""
+    known, fresh = (canonical_forms(load_dataset("count-stars", seed=seed)) for seed in (0, 1))
+    distinct = set(known)
+    assert sum(form in distinct for form in fresh) == 365
