@@ -32,6 +32,17 @@ def file_of(folder: Path, *graphs: "nx.Graph[int]") -> Path:
     return path
 
 
+def renumbered(graph: "nx.Graph[int]", seed: int) -> "nx.Graph[int]":
+    """The graph with other numbers of its nodes, and so another line of graph6.
+
+    `nx.relabel_nodes` keeps the order of the nodes, by which they are numbered in a file.
+    """
+    number = np.random.default_rng(seed).permutation(len(graph)).tolist()
+    copy: nx.Graph[int] = nx.empty_graph(len(graph))
+    copy.add_edges_from((number[source], number[target]) for source, target in graph.edges())
+    return copy
+
+
 @pytest.mark.parametrize(
     ("name", "count"), [("csl-pairs", 45), ("atlas-pairs", 26), ("atlas-6-pairs", 4)]
 )
@@ -52,15 +63,26 @@ def test_files_of_pairs_and_of_different_graphs(tmp_path: Path) -> None:
 
 def copies_of(*pair: "nx.Graph[int]") -> list["nx.Graph[int]"]:
     """32 relabeled copies of both graphs of a pair, in turn."""
-    generator = np.random.default_rng(0)
-    return [
-        nx.relabel_nodes(own, dict(zip(own, generator.permutation(len(own)).tolist(), strict=True)))
-        for own in pair * 32
-    ]
+    return [renumbered(own, seed) for seed, own in enumerate(pair * 32)]
+
+
+@pytest.mark.parametrize("prefix", ["pairs", "different"])
+def test_isomorphic_graphs_with_different_lines(prefix: str, tmp_path: Path) -> None:
+    """Graphs 1 and 2 are two numberings of one graph, whose edge lists differ."""
+    copies = [renumbered(nx.cycle_graph(6), seed) for seed in range(2)]
+    path = file_of(tmp_path, *copies, TRIANGLES, nx.cycle_graph(6))
+    lines = path.read_bytes().splitlines()
+    assert lines[0] != lines[1]
+    with pytest.raises(DatasetFileError, match=r"Graphs 1 and 2 of .* are"):
+        load_pairs(f"{prefix}:{path}")
 
 
 def test_a_file_of_copies(tmp_path: Path) -> None:
     copies = [*copies_of(nx.cycle_graph(6), TRIANGLES), *copies_of(*[nx.path_graph(4)] * 2)]
+    lines = file_of(tmp_path, *copies).read_bytes().splitlines()
+    assert len(set(lines[:64:2])) > 10
+    assert len(set(lines[1:64:2])) > 5  # of the ten numberings of two triangles
+    assert lines[64] != lines[65]
     with pytest.raises(DatasetFileError, match=r"Graphs 65 and 66 of .* are"):
         load_pairs(f"copies:{file_of(tmp_path, *copies)}")
     path = file_of(tmp_path, *copies[:64])
