@@ -175,6 +175,30 @@ def test_brec_is_missing_or_damaged(tmp_path: Path) -> None:
         load_brec("bassic", tmp_path)
 
 
+@pytest.mark.slow
+def test_the_real_files_of_brec() -> None:
+    """400 pairs of different graphs, which 1-WL does not distinguish."""
+    folder = brec._folder(None)
+    if not folder.is_dir():
+        pytest.skip(f"BREC is not in {folder}")
+    families = {name: load_pairs(f"brec-{name}") for name in FAMILIES}
+    assert {name: len(graphs) // 2 for name, graphs in families.items()} == {
+        "basic": 60,
+        "regular": 50,
+        "str": 50,
+        "extension": 100,
+        "cfi": 100,
+        "4vtx": 20,
+        "dr": 20,
+    }
+    assert sum(map(len, families.values())) == 2 * 400
+    for graphs in families.values():
+        forms = canonical_forms(graphs)
+        assert all(first != second for first, second in zip(forms[::2], forms[1::2], strict=True))
+        classes, _ = refined_classes(graphs)
+        assert classes[::2].tolist() == classes[1::2].tolist()
+
+
 def test_the_folder_of_brec(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """In the folder of data sets, or beside it."""
     data = tmp_path / "TUDataset"
