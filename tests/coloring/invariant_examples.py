@@ -1,5 +1,7 @@
 """Graphs with relabeled copies, for schemes whose colorings do not depend on the order of nodes."""
 
+import itertools
+import random
 from typing import TYPE_CHECKING, Any
 
 import networkx as nx
@@ -15,10 +17,46 @@ else:
     Graph = nx.Graph
 
 
+Given = tuple[list[int], list[tuple[int, int]], list[float], list[float]]
+
+
 def atlas(largest: int) -> PackedGraphs:
     """All graphs of one to `largest` nodes, without isomorphic copies."""
     graphs = [graph for graph in nx.graph_atlas_g() if 0 < len(graph) <= largest]
     return PackedGraphs.from_networkx(graphs)
+
+
+def random_graph(generator: random.Random, most_nodes: int = 6) -> Given:
+    """Labels, edges, weights and attributes of a directed multigraph with loops."""
+    nodes = generator.randint(1, most_nodes)
+    pairs = [
+        (generator.randrange(nodes), generator.randrange(nodes))
+        for _ in range(generator.randint(0, 10))
+    ]
+    if generator.random() < 0.5:
+        pairs += [(target, source) for source, target in pairs]
+    values = [[generator.choice([0.5, 1.0, 2.0]) for _ in pairs] for _ in range(2)]
+    labels = [generator.randint(0, 1) for _ in range(nodes)]
+    return labels, pairs, values[0], values[1]
+
+
+def batch_of(graphs: list[Given], *, weighted: bool, attributes: bool) -> ExactBatch:
+    first = [0, *itertools.accumulate(len(labels) for labels, *_ in graphs)]
+    edges = [
+        (first[number] + source, first[number] + target)
+        for number, (_, pairs, _, _) in enumerate(graphs)
+        for source, target in pairs
+    ]
+    weight = torch.tensor([value for *_, own, _ in graphs for value in own])
+    attr = torch.tensor([value for *_, own in graphs for value in own])
+    return ExactBatch.from_tensors(
+        torch.tensor([label for labels, *_ in graphs for label in labels]),
+        torch.tensor(edges, dtype=torch.int64).reshape(-1, 2).t(),
+        torch.tensor([number for number, own in enumerate(graphs) for _ in own[0]]),
+        weight.reshape(-1) if weighted else None,
+        attr.reshape(-1, 1) if attributes else None,
+        batch_size=len(graphs),
+    )
 
 
 def relabeled(batch: ExactBatch, seed: int) -> tuple[ExactBatch, Tensor]:

@@ -16,19 +16,24 @@ from typing import Any
 import networkx as nx
 import pytest
 import torch
-from tests.coloring.invariant_examples import atlas, colored_graphs, relabeled
+from tests.coloring.invariant_examples import (
+    Given,
+    atlas,
+    batch_of,
+    colored_graphs,
+    random_graph,
+    relabeled,
+)
 
 from clipgnn import CLIP, PackedGraphs
 from clipgnn.coloring import bliss, labeling
 from clipgnn.coloring.labeling import canonical_colors
 from clipgnn.coloring.refined import stable_colors
-from clipgnn.coloring.structures import Structure, structures
+from clipgnn.coloring.structures import Integers, Structure, structures
 from clipgnn.errors import MissingDependencyError
 from clipgnn.graphs.exact import ExactBatch
 
 pytestmark = pytest.mark.needs("igraph")
-
-Given = tuple[list[int], list[tuple[int, int]], list[float], list[float]]
 
 
 @pytest.fixture(autouse=True)
@@ -62,39 +67,6 @@ def test_strongly_regular_graphs() -> None:
     assert colored_graphs(other, canonical_colors(other)) == [first, second]
 
 
-def random_graph(generator: random.Random) -> Given:
-    """Labels, edges, weights and attributes of a directed multigraph with loops."""
-    nodes = generator.randint(1, 6)
-    pairs = [
-        (generator.randrange(nodes), generator.randrange(nodes))
-        for _ in range(generator.randint(0, 10))
-    ]
-    if generator.random() < 0.5:
-        pairs += [(target, source) for source, target in pairs]
-    values = [[generator.choice([0.5, 1.0, 2.0]) for _ in pairs] for _ in range(2)]
-    labels = [generator.randint(0, 1) for _ in range(nodes)]
-    return labels, pairs, values[0], values[1]
-
-
-def batch_of(graphs: list[Given], *, weighted: bool, attributes: bool) -> ExactBatch:
-    first = [0, *itertools.accumulate(len(labels) for labels, *_ in graphs)]
-    edges = [
-        (first[number] + source, first[number] + target)
-        for number, (_, pairs, _, _) in enumerate(graphs)
-        for source, target in pairs
-    ]
-    weight = torch.tensor([value for *_, own, _ in graphs for value in own])
-    attr = torch.tensor([value for *_, own in graphs for value in own])
-    return ExactBatch.from_tensors(
-        torch.tensor([label for labels, *_ in graphs for label in labels]),
-        torch.tensor(edges, dtype=torch.int64).reshape(-1, 2).t(),
-        torch.tensor([number for number, own in enumerate(graphs) for _ in own[0]]),
-        weight.reshape(-1) if weighted else None,
-        attr.reshape(-1, 1) if attributes else None,
-        batch_size=len(graphs),
-    )
-
-
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("attributes", [False, True])
 def test_directions_weights_attributes_loops_and_parallel_edges(
@@ -111,6 +83,17 @@ def test_directions_weights_attributes_loops_and_parallel_edges(
     for graph, colored in zip(given[:60], expected, strict=False):
         alone = batch_of([graph], weighted=weighted, attributes=attributes)
         assert colored_graphs(alone, canonical_colors(alone)) == [colored]
+
+
+@pytest.mark.parametrize("attributes", [False, True])
+def test_loops_of_isolated_nodes(attributes: bool) -> None:
+    """Only the weights or attributes of their loops distinguish the two nodes."""
+    found = set()
+    for first, second in itertools.permutations([1.0, 2.0]):
+        loops: Given = ([0, 0], [(0, 0), (1, 1)], [first, second], [first, second])
+        batch = batch_of([loops], weighted=not attributes, attributes=attributes)
+        found.update(colored_graphs(batch, canonical_colors(batch)))
+    assert len(found) == 1
 
 
 @pytest.mark.parametrize(
@@ -270,6 +253,55 @@ def test_threads_label_large_graphs_in_processes(
         found = pool.submit(canonical_colors, batch).result()
     assert torch.equal(found, expected)
     assert sizes == ([] if daemon else [201])
+
+
+def test_graphs_that_take_too_long_are_colored_from_their_first_nodes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Nodes at equal distances from the first one have consecutive colors; others are as usual."""
+    hexagons = []
+    for order in ([0, 3, 1, 4, 2, 5], [2, 4, 3, 0, 5, 1]):
+        hexagon: nx.Graph[int] = nx.empty_graph(6)
+        nx.add_cycle(hexagon, order)
+        hexagons.append(hexagon)
+    given = [hexagons[0], nx.cycle_graph(4), nx.empty_graph(1), hexagons[1], nx.star_graph(3)]
+    batch = PackedGraphs.from_networkx(given).to_batch()
+    usual = canonical_colors(batch)
+    labeling._caches.clear()
+
+    def canonical_order(structure: Structure, limit: float) -> Integers | None:
+        return None if structure.num_nodes == 6 else bliss.canonical_order(structure, limit)
+
+    monkeypatch.setattr(labeling, "canonical_order", canonical_order)
+    with pytest.warns(UserWarning, match=r"2 graphs \(number 0 and 3\) took more than 10 s"):
+        colors = canonical_colors(batch)
+    for number, graph in enumerate(given):
+        own = colors[batch.graph_of_node == number].tolist()
+        if len(graph) < 6:
+            assert own == usual[batch.graph_of_node == number].tolist()
+            continue
+        distance = nx.single_source_shortest_path_length(graph, 0)
+        ordered = [distance[node] for node in sorted(graph, key=own.__getitem__)]
+        blocks = [block for block, _ in itertools.groupby(ordered)]
+        assert sorted(blocks) == [0, 1, 2, 3]
+
+
+def test_the_cache_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The graphs that were labeled first are labeled again."""
+    monkeypatch.setattr(labeling, "CACHED_GRAPHS", 3)
+    graphs = PackedGraphs.from_networkx([nx.cycle_graph(size) for size in range(3, 8)])
+    expected = canonical_colors(graphs.to_batch())
+    assert {name: len(own) for name, own in labeling._caches.items()} == {"canonical_order": 3}
+    labeled: list[int] = []
+
+    def canonical_order(structure: Structure, limit: float) -> Integers | None:
+        labeled.append(structure.num_nodes)
+        return bliss.canonical_order(structure, limit)
+
+    monkeypatch.setattr(labeling, "canonical_order", canonical_order)
+    assert torch.equal(canonical_colors(graphs.to_batch()), expected)
+    assert labeled == [3, 4]
+    assert len(labeling._caches["canonical_order"]) == 3
 
 
 def test_a_labeling_that_took_too_long_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:

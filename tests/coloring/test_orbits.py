@@ -1,17 +1,19 @@
 """Orbits: the maximum of ∞-CLIP with |Aut| times fewer colorings."""
 
 import math
+import random
 from dataclasses import replace
 
 import networkx as nx
 import pytest
 import torch
-from tests.coloring.invariant_examples import atlas
+from tests.coloring.invariant_examples import atlas, batch_of, colored_graphs, random_graph
 
 from clipgnn import CLIP, PackedGraphs
 from clipgnn.coloring import labeling
 from clipgnn.coloring.orbits import Orbits
 from clipgnn.coloring.precomputed import All
+from clipgnn.coloring.stream import AllColorings
 from clipgnn.errors import TooManyColoringsError
 from clipgnn.training import ModelSpec, Recipe, Split, train
 
@@ -61,6 +63,65 @@ def test_attributes_restrict_automorphisms() -> None:
         stream = Orbits().stream(batch, Orbits().partition(batch), 1, None)
         counts.append(stream.counts.tolist())
     assert counts == [[3], [2]]
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("attributes", [False, True])
+def test_classes_of_directed_graphs_with_weights_and_attributes(
+    weighted: bool, attributes: bool
+) -> None:
+    """Colorings of different classes are different colored graphs, and all of those that exist."""
+    generator = random.Random(1)
+    given = [random_graph(generator, most_nodes=4) for _ in range(60)]
+    batch = batch_of(given, weighted=weighted, attributes=attributes)
+    partition = Orbits().partition(batch)
+    orbits, everything = Orbits().stream(batch, partition, 1, None), AllColorings(partition)
+    classes = zip(*(colored_graphs(batch, own) for own in orbits.all()), strict=True)
+    colored = zip(*(colored_graphs(batch, own) for own in everything.all()), strict=True)
+    for count, own, expected in zip(orbits.counts.tolist(), classes, colored, strict=True):
+        assert len(set(own[:count])) == count
+        assert set(own) == set(expected)
+    assert bool((orbits.counts < everything.counts).any())
+
+
+@pytest.mark.parametrize(
+    ("both_directions", "values", "count"),
+    [
+        (True, [1.0, 1.0, 1.0, 1.0], 3),
+        (False, [1.0, 1.0, 1.0, 1.0], 6),
+        (True, [1.0, 2.0, 1.0, 2.0], 6),
+        (False, [1.0, 2.0, 1.0, 2.0], 12),
+        (True, [1.0, 1.0, 1.0, 2.0], 12),
+        (False, [1.0, 1.0, 1.0, 2.0], 24),
+    ],
+)
+@pytest.mark.parametrize("kind", ["weighted", "attributes"])
+def test_numbers_of_classes_of_a_cycle(
+    kind: str, both_directions: bool, values: list[float], count: int
+) -> None:
+    """Rotations and reflections that keep the directions and values of the edges of a square."""
+    edges = [(node, (node + 1) % 4) for node in range(4)]
+    if both_directions:
+        edges, values = edges + [(target, source) for source, target in edges], 2 * values
+    options = {"weighted": kind == "weighted", "attributes": kind == "attributes"}
+    batch = batch_of([([0] * 4, edges, values, values)], **options)
+    stream = Orbits().stream(batch, Orbits().partition(batch), 1, None)
+    assert stream.counts.tolist() == [count]
+
+
+def test_random_classes() -> None:
+    """Every class of each graph is drawn, and graphs are drawn by themselves."""
+    graphs = PackedGraphs.from_networkx([nx.path_graph(3), nx.star_graph(3), nx.path_graph(3)])
+    batch = graphs.to_batch()
+    stream = Orbits().stream(batch, Orbits().partition(batch), 1, None)
+    drawn = stream.sample(100, torch.Generator().manual_seed(0))
+    parts = graphs.node_pointers.diff().tolist()
+    assert stream.counts.tolist() == [3, 4, 3]
+    for own, classes in zip(drawn.split(parts, 1), stream.all().split(parts, 1), strict=True):
+        assert set(map(tuple, own.tolist())) == set(map(tuple, classes.tolist()))
+    assert not torch.equal(drawn[:, :3], drawn[:, 7:])
+    again = stream.sample(100, torch.Generator().manual_seed(0))
+    assert torch.equal(again, drawn)
 
 
 def test_training_equals_that_with_all_colorings() -> None:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import networkx as nx
+import numpy as np
 import pytest
 from tests.datasets.gin_text_files import write_pairs
 
@@ -41,6 +42,14 @@ def call(
         return int(caught.value.code or 0), captured.out, captured.err
 
     return command
+
+
+def line_of(graph: "nx.Graph[int]", seed: int) -> bytes:
+    """The line of graph6 of a graph whose nodes are renumbered at random."""
+    number = np.random.default_rng(seed).permutation(len(graph)).tolist()
+    copy: nx.Graph[int] = nx.empty_graph(len(graph))
+    copy.add_edges_from((number[source], number[target]) for source, target in graph.edges())
+    return nx.to_graph6_bytes(copy, header=False)
 
 
 RUN = (
@@ -101,7 +110,10 @@ def test_finished_comparisons_are_not_repeated(call: Command) -> None:
 
 
 def test_a_file_of_copies(call: Command) -> None:
-    Path("copies.g6").write_bytes(32 * Path("graphs.g6").read_bytes())
+    pair = [nx.cycle_graph(6), TRIANGLES]
+    copies = b"".join(line_of(own, seed) for seed, own in enumerate(pair * 32))
+    assert len(set(copies.splitlines())) > 20
+    Path("copies.g6").write_bytes(copies)
     arguments = ("expressivity", "copies.g6", "--lines", "copies", *RUN, "--epochs", "2")
     status, out, _ = call(*arguments, "--format", "csv")
     assert status == 0
@@ -112,7 +124,7 @@ def test_a_file_of_copies(call: Command) -> None:
     )
     assert rows["0-CLIP"]["separated_mean"] == "0.0"
     with Path("copies.g6").open("ab") as file:
-        file.write(nx.to_graph6_bytes(nx.path_graph(6), header=False) * 64)
+        file.write(b"".join(line_of(nx.path_graph(6), seed) for seed in range(64)))
     status, out, messages = call(*arguments)
     assert (status, out) == (2, "")
     assert "Graphs 65 and 66 of copies:copies.g6 are" in messages

@@ -94,9 +94,60 @@ def test_canonical_colors_are_an_isomorphism() -> None:
         )
         assert first == second
     # A loop at another node, or another attribute, is another graph.
-    moved = graph.copy()
-    moved.remove_edge(seed % 9, seed % 9)
-    assert compare(GivenGraph("a", graph), GivenGraph("b", moved)).isomorphic is False
+    moved, without, other = (graph.copy() for _ in range(3))
+    for own in (moved, without):
+        own.remove_edge(seed % 9, seed % 9)
+    moved.add_edge((seed + 2) % 9, (seed + 2) % 9)
+    other.nodes[0]["kind"] = "b"
+    for changed in (moved, without, other):
+        found = compare(GivenGraph("a", graph), GivenGraph("b", changed), most_enumerated=0)
+        assert found.isomorphic is False
+        assert found.canonical is not None
+        assert found.canonical.isomorphic is False
+
+
+def with_kinds(kinds: str, *edges: tuple[int, int]) -> nx.Graph:
+    """A graph with a node for each letter."""
+    graph: nx.Graph[int] = nx.Graph()
+    graph.add_nodes_from((node, {"kind": kind}) for node, kind in enumerate(kinds))
+    graph.add_edges_from(edges)
+    return graph
+
+
+@needs_igraph
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (with_kinds("aaa", (0, 1)), with_kinds("aab", (0, 1))),  # only an isolated node differs
+        (with_kinds("aa"), with_kinds("aaa")),
+        (with_kinds("a"), with_kinds("b")),
+        (with_kinds("aba", (0, 1), (1, 2)), with_kinds("bab", (0, 1), (1, 2))),  # equal colors
+        (with_kinds("aab", (0, 1)), with_kinds("aab", (0, 2))),
+    ],
+)
+def test_canonical_colorings_compare_nodes_and_attributes(
+    first: nx.Graph, second: nx.Graph
+) -> None:
+    found = compare(given(first), given(second), most_enumerated=0)
+    assert found.canonical is not None
+    assert found.canonical.isomorphic is False
+    copy = compare(given(first), given(shuffled(first, 0)), most_enumerated=0)
+    assert copy.canonical is not None
+    assert copy.canonical.isomorphic is True
+
+
+def test_the_graph_with_more_colorings_decides_which_are_used() -> None:
+    """∞-CLIP needs all colorings of both graphs, and the curve ends with all of the larger one."""
+    for first, second in (("cycle-5", "hexagon"), ("hexagon", "cycle-5")):
+        found = pair(first, second, most_enumerated=200)
+        assert sorted([found.first.num_colorings, found.second.num_colorings]) == [120, 720]
+        assert found.complete is None
+        assert pair(first, second, most_enumerated=719).complete is None
+        complete = pair(first, second, most_enumerated=720)
+        assert complete.complete is not None
+        number, last = complete.curve[-1]
+        assert number == 720
+        assert last == pytest.approx(complete.complete, rel=1e-9)
 
 
 def test_rounds_of_color_refinement() -> None:

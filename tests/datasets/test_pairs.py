@@ -32,6 +32,17 @@ def file_of(folder: Path, *graphs: "nx.Graph[int]") -> Path:
     return path
 
 
+def renumbered(graph: "nx.Graph[int]", seed: int) -> "nx.Graph[int]":
+    """The graph with other numbers of its nodes, and so another line of graph6.
+
+    `nx.relabel_nodes` keeps the order of the nodes, by which they are numbered in a file.
+    """
+    number = np.random.default_rng(seed).permutation(len(graph)).tolist()
+    copy: nx.Graph[int] = nx.empty_graph(len(graph))
+    copy.add_edges_from((number[source], number[target]) for source, target in graph.edges())
+    return copy
+
+
 @pytest.mark.parametrize(
     ("name", "count"), [("csl-pairs", 45), ("atlas-pairs", 26), ("atlas-6-pairs", 4)]
 )
@@ -52,15 +63,26 @@ def test_files_of_pairs_and_of_different_graphs(tmp_path: Path) -> None:
 
 def copies_of(*pair: "nx.Graph[int]") -> list["nx.Graph[int]"]:
     """32 relabeled copies of both graphs of a pair, in turn."""
-    generator = np.random.default_rng(0)
-    return [
-        nx.relabel_nodes(own, dict(zip(own, generator.permutation(len(own)).tolist(), strict=True)))
-        for own in pair * 32
-    ]
+    return [renumbered(own, seed) for seed, own in enumerate(pair * 32)]
+
+
+@pytest.mark.parametrize("prefix", ["pairs", "different"])
+def test_isomorphic_graphs_with_different_lines(prefix: str, tmp_path: Path) -> None:
+    """Graphs 1 and 2 are two numberings of one graph, whose edge lists differ."""
+    copies = [renumbered(nx.cycle_graph(6), seed) for seed in range(2)]
+    path = file_of(tmp_path, *copies, TRIANGLES, nx.cycle_graph(6))
+    lines = path.read_bytes().splitlines()
+    assert lines[0] != lines[1]
+    with pytest.raises(DatasetFileError, match=r"Graphs 1 and 2 of .* are"):
+        load_pairs(f"{prefix}:{path}")
 
 
 def test_a_file_of_copies(tmp_path: Path) -> None:
     copies = [*copies_of(nx.cycle_graph(6), TRIANGLES), *copies_of(*[nx.path_graph(4)] * 2)]
+    lines = file_of(tmp_path, *copies).read_bytes().splitlines()
+    assert len(set(lines[:64:2])) > 10
+    assert len(set(lines[1:64:2])) > 5  # of the ten numberings of two triangles
+    assert lines[64] != lines[65]
     with pytest.raises(DatasetFileError, match=r"Graphs 65 and 66 of .* are"):
         load_pairs(f"copies:{file_of(tmp_path, *copies)}")
     path = file_of(tmp_path, *copies[:64])
@@ -151,6 +173,30 @@ def test_brec_is_missing_or_damaged(tmp_path: Path) -> None:
         load_brec("dr", tmp_path)
     with pytest.raises(InvalidParameterError, match="Did you mean 'basic'"):
         load_brec("bassic", tmp_path)
+
+
+@pytest.mark.slow
+def test_the_real_files_of_brec() -> None:
+    """400 pairs of different graphs, which 1-WL does not distinguish."""
+    folder = brec._folder(None)
+    if not folder.is_dir():
+        pytest.skip(f"BREC is not in {folder}")
+    families = {name: load_pairs(f"brec-{name}") for name in FAMILIES}
+    assert {name: len(graphs) // 2 for name, graphs in families.items()} == {
+        "basic": 60,
+        "regular": 50,
+        "str": 50,
+        "extension": 100,
+        "cfi": 100,
+        "4vtx": 20,
+        "dr": 20,
+    }
+    assert sum(map(len, families.values())) == 2 * 400
+    for graphs in families.values():
+        forms = canonical_forms(graphs)
+        assert all(first != second for first, second in zip(forms[::2], forms[1::2], strict=True))
+        classes, _ = refined_classes(graphs)
+        assert classes[::2].tolist() == classes[1::2].tolist()
 
 
 def test_the_folder_of_brec(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

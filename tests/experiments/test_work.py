@@ -1,8 +1,10 @@
 """The work of a job: trials are really trained, together or alone, with all accepted values."""
 
 import re
+from collections.abc import Sequence
 from math import isfinite
 
+import numpy as np
 import pytest
 from tests.experiments.fake_training import on_real_data
 from tests.optional import marks_of
@@ -22,6 +24,7 @@ from clipgnn.experiments.work import run_trials
 from clipgnn.parameters import MODELS, NONE, Rule, Value
 from clipgnn.training import loop
 from clipgnn.training.engines import engine_for
+from clipgnn.training.pairs import PairComparison
 
 NEEDS_DATA = {
     "num_colors",  # enough for the largest group
@@ -191,3 +194,27 @@ def test_groups_change_the_folds():
         if groups == "none":
             assert apart / 1000 == pytest.approx(0.9, abs=0.05)
     assert len(set.union(*(identities for _, identities in by_groups.values()))) == 20
+
+
+def test_pairs_are_separated_by_reliable_networks_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A network that distinguishes relabeled copies of one graph separates nothing."""
+    loaded = Loaded(some_graphs(8), 8, None)
+    monkeypatch.setattr("clipgnn.experiments.work.load", lambda trial, root: loaded)
+    given: list[list[int]] = []
+
+    def compared(
+        graphs: object, spec: object, seeds: Sequence[int], *_: object, **__: object
+    ) -> list[PairComparison]:
+        given.append(list(seeds))
+        statistics = [(100.0, 1.0), (100.0, 100.0), (1.0, 1.0), (1.0, 100.0)]
+        return [PairComparison(np.array([0.5, 0.25]), *own) for own in statistics]
+
+    monkeypatch.setattr("clipgnn.training.pairs.compare_pairs", compared)
+    content = {"protocol": "pairs", "datasets": ["csl-pairs"], "models": [{"model": "gin"}]}
+    trials = parse_experiment({**content, "seeds": [0, 1]}, "a", "a.toml").trials()
+    for result in run_trials(trials):
+        assert result.curves.test_score.tolist() == [1, 0, 0, 0]
+        assert result.curves.fresh_score.tolist() == [1, 0, 1, 0]
+        assert result.curves.validation_score.tolist() == [100, 100, 1, 1]
+        assert result.curves.train_loss.tolist() == [0.25] * 4
+    assert len({seed for seeds in given for seed in seeds}) == 8

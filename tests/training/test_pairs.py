@@ -1,6 +1,9 @@
 """The paired comparison: its statistic, and what networks distinguish."""
 
+from typing import Any
+
 import networkx as nx
+import numpy as np
 import pytest
 import torch
 from scipy.stats import chi2
@@ -9,7 +12,14 @@ from clipgnn import PackedGraphs
 from clipgnn.errors import InvalidParameterError, TooManyColoringsError
 from clipgnn.graphs.relabeling import relabeled
 from clipgnn.training import ModelSpec
-from clipgnn.training.pairs import LIMIT, _Comparison, _copies, compare_pairs, hotelling
+from clipgnn.training.pairs import (
+    LIMIT,
+    PairComparison,
+    _Comparison,
+    _copies,
+    compare_pairs,
+    hotelling,
+)
 
 pytestmark = pytest.mark.needs("igraph")
 
@@ -79,6 +89,56 @@ def test_hotelling_is_the_textbook_statistic_divided_by_the_number_of_pairs() ->
     shifted = torch.zeros(1, 8, 2, dtype=torch.float64) + torch.tensor([3e-3, 0.0])
     assert float(hotelling(shifted)) == pytest.approx(9e-6 / 1e-7)
     assert float(hotelling(shifted)) > LIMIT
+
+
+def test_hotelling_equals_a_direct_computation_of_few_differences() -> None:
+    """With the unbiased covariance: with five copies, another divisor changes it by a quarter."""
+    generator = torch.Generator().manual_seed(0)
+    differences = torch.randn(3, 5, 2, generator=generator, dtype=torch.float64)
+    for own, statistic in zip(differences.numpy(), hotelling(differences).tolist(), strict=True):
+        mean = own.mean(0)
+        expected = mean @ np.linalg.inv(np.cov(own.T) + 1e-7 * np.eye(2)) @ mean
+        assert statistic == pytest.approx(expected, rel=1e-9)
+
+
+def test_the_limit_is_that_of_brec() -> None:
+    below, above = (PairComparison(np.zeros(1), own, own) for own in (72.33, 72.35))
+    assert (below.separated, below.reliable) == (False, True)
+    assert (above.separated, above.reliable) == (True, False)
+
+
+def comparison(parameters: dict[str, Any]) -> _Comparison:
+    spec = ModelSpec("clip", {**SMALL, **parameters})
+    return _Comparison(regular_pair(), spec, [0, 1], torch.device("cpu"), 16)
+
+
+def test_embeddings_have_the_channels_of_brec_and_new_colorings_in_every_step() -> None:
+    compared = comparison({"num_colorings": 1})
+    compared.network.eval()
+    chosen = compared.chosen[:, :4]
+    with torch.no_grad():
+        first, second = (compared._embeddings(chosen) for _ in range(2))
+    assert first.shape == (2, 4, 16)
+    assert not torch.allclose(first, second, rtol=1e-3)
+
+
+def test_training_changes_the_weights_and_lowers_the_loss() -> None:
+    compared = comparison({"coloring": "canonical"})
+    before = [own.detach().clone() for own in compared.network.parameters()]
+    loss = compared._train(3, 1e-2)
+    after = compared.network.parameters()
+    assert not all(torch.equal(*own) for own in zip(before, after, strict=True))
+    assert (loss[:, -1] < loss[:, 0] - 1e-3).all()
+
+
+def test_the_copies_of_each_pair_have_a_seed_of_their_own() -> None:
+    hexagons = regular_pair().subset(torch.tensor([0, 0, 0, 0]))
+    for seeds, equal in (([5, 6], False), ([5, 5], True)):
+        copies = _copies(hexagons, seeds)
+        first, second = copies.edge_index.chunk(2, 1)
+        assert torch.equal(first, second) == equal
+    edges = {tuple(own.edge_index.flatten().tolist()) for own in map(copies.__getitem__, range(64))}
+    assert len(edges) > 32
 
 
 def test_relabeled_graphs_are_isomorphic() -> None:
