@@ -83,7 +83,7 @@ def test_all_files_of_a_store_are_reported(call: Command) -> None:
     assert "## pairs:other.g6" in out
     assert "## pairs:graphs.g6" not in out
     assert "--experiment expressivity reports the whole experiment" in messages
-    whole = (*report, "--experiment", "expressivity", "--epochs", "1")
+    whole = (*report, "--experiment", "expressivity")
     _, out, _ = call(*whole)
     assert "## pairs:other.g6" in out
     assert "## pairs:graphs.g6" in out
@@ -91,6 +91,63 @@ def test_all_files_of_a_store_are_reported(call: Command) -> None:
     assert status == 0
     assert "## pairs:other.g6" not in out
     assert "--experiment expressivity" in call(*report, "--epochs", "7")[2]
+
+
+def csv_rows(text: str) -> dict[tuple[str, str], dict[str, str]]:
+    return {(row["model"], row["dataset"]): row for row in csv.DictReader(io.StringIO(text))}
+
+
+def test_the_commands_of_a_store_are_reported_together(call: Command) -> None:
+    """Rows, sets and seeds are those that commands asked for, with their own values."""
+    Path("other.g6").write_bytes(Path("graphs.g6").read_bytes())
+
+    def run(file: str, models: str, *others: str) -> None:
+        given = ("--models", models, *RUN[2:])
+        assert call("expressivity", file, *given, *others)[0] == 0
+
+    run("graphs.g6", "CLIP canonical", "--seeds", "0,1", "--epochs", "2")
+    run("graphs.g6", "0-CLIP,GIN", "--epochs", "1")
+    run("other.g6", "0-CLIP", "--epochs", "2")
+    run("graphs.g6", "GIN", "--epochs", "2")
+    report = ("report", "expressivity", "--experiment", "expressivity")
+    status, text, _ = call(*report, "--format", "csv")
+    assert status == 0
+    rows = csv_rows(text)
+    graphs = "pairs:graphs.g6"
+    assert list(rows) == [
+        ("GIN", graphs),
+        ("0-CLIP", graphs),
+        ("CLIP canonical", graphs),
+        ("0-CLIP", "pairs:other.g6"),
+    ]
+    assert {row["complete"] for row in rows.values()} == {"True"}
+    assert rows["CLIP canonical", graphs]["seeds_expected"] == "2"
+    assert rows["GIN", graphs]["seeds_expected"] == "1"
+    assert "epochs 2" in rows["GIN", graphs]["chosen"], "of the latest run"
+    assert "epochs 1" in rows["0-CLIP", graphs]["chosen"]
+    _, text, _ = call(*report, "--format", "markdown")
+    assert "INCOMPLETE" not in text
+    assert "Not in this table" not in text
+    assert "Trials: 5 of 5 finished" in text
+    assert "Numbers of up to 2 seeds" in text
+    for part, number in (
+        (("--datasets", graphs, "--models", "GIN,CLIP canonical"), 2),
+        (("--epochs", "1"), 2),
+        (("--seeds", "1"), 1),
+    ):
+        assert len(csv_rows(call(*report, "--format", "csv", *part)[1])) == number
+    message = "Nothing of expressivity is left"
+    assert message in call(*report, "--datasets", "pairs:other.g6", "--models", "GIN")[2]
+
+
+def test_rows_are_not_called_inapplicable_where_nobody_asked_for_them(call: Command) -> None:
+    first = ("expressivity", "csl", "atlas-6", "--models", "CLIP orbits")
+    assert call(*first, *RUN[2:], "--epochs", "1")[0] == 0
+    second = ("expressivity", "graphs.g6", "--models", "0-CLIP")
+    assert call(*second, *RUN[2:], "--epochs", "1")[0] == 0
+    report = ("report", "expressivity", "--experiment", "expressivity", "--format", "csv")
+    reason = csv_rows(call(*report)[1])["CLIP orbits", "pairs:graphs.g6"]["not_applicable"]
+    assert reason.startswith("Not asked for on pairs:graphs.g6. Others: Graphs have more than")
 
 
 def test_finished_comparisons_are_not_repeated(call: Command) -> None:
@@ -147,6 +204,30 @@ def test_a_file_of_classes(call: Command) -> None:
     assert "Trials: 2 of 2 finished" in again
     assert call("report", "exp", "-o", "page.html")[0] == 0
     assert "file:classes.txt" in Path("page.html").read_text(encoding="utf-8")
+
+
+def test_a_failed_run_does_not_hide_earlier_ones(
+    call: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for file in ("classes.txt", "others.txt"):
+        write_pairs(Path(file), 10)
+    models = ("--models", "0-CLIP", *RUN[2:], "--folds", "1", "--epochs", "2")
+    assert call("expressivity", "classes.txt", *models)[0] == 0
+
+    def fail(*_: object, **__: object) -> None:
+        raise ValueError
+
+    monkeypatch.setattr("clipgnn.experiments.work.run_trials", fail)
+    assert call("expressivity", "others.txt", *models, "--groups", "none")[0] == 1
+    assert "--experiment exp reports all of its runs" in call("report", "exp")[2]
+    report = ("report", "exp", "--experiment", "exp", "--format", "csv")
+    assert set(csv_rows(call(*report)[1])) == {("0-CLIP", "file:classes.txt")}
+    assert call("expressivity", "others.txt", *models)[0] == 1
+    status, text, _ = call(*report[:-1], "markdown")
+    assert status == 0
+    assert "Missing: 1 of 2 trials asked for, 1 of them failed." in text
+    status, text, _ = call(*report, "--datasets", "file:classes.txt")
+    assert set(csv_rows(text)) == {("0-CLIP", "file:classes.txt")}
 
 
 def test_rows_that_are_not_applicable(call: Command) -> None:

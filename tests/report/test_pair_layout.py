@@ -97,23 +97,20 @@ def test_there_is_a_table_for_each_set_and_one_of_brec():
     }
     assert list(shown) == ["brec-basic", "brec-dr", "csl-pairs", "BREC, 2 of 7 families"]
     assert blocks(TABLE)[0].headings[1:] == ("pairs", "separated", "failed", "unreliable", "seeds")
-    absent = ["–", "–", "–", "–"]
     assert shown["brec-basic"] == [
         ["GIN", "60", "0", "60", "0", "2"],
         ["CLIP", "60", "57.5 (57 to 58)", "2.5 (2 to 3)", "1.0 (0 to 2)", "2"],
         ["all", "–", "not applicable", "–", "–", "–"],
-        ["DCNN", *absent, "–"],
     ]
     assert shown["brec-dr"][1] == ["CLIP", "20", "10", "10", "0", "incomplete: 1 of 2"]
     assert shown["csl-pairs"][1:3] == [
-        ["CLIP", *absent, "incomplete: 0 of 2"],
+        ["CLIP", "–", "–", "–", "–", "incomplete: 0 of 2"],
         ["all", "45", "44.5 (44 to 45)", "0.5 (0 to 1)", "0.5 (0 to 1)", "2"],
     ]
     assert shown["BREC, 2 of 7 families"] == [
         ["GIN", "80", "0", "80", "0", "2"],
         ["CLIP", "80", "68", "12", "2", "incomplete: 1 of 2"],
         ["all", "–", "not applicable", "–", "–", "–"],
-        ["DCNN", *absent, "–"],
     ]
 
 

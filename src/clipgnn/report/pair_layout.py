@@ -26,7 +26,7 @@ class PairResult:
         dataset: name of the set, or `BREC` for the sum over its families.
         entries: the cells that it consists of.
         seeds: numbers of pairs by seed, of finished seeds.
-        expected: number of seeds; 0 if the model is not measured on the set.
+        expected: number of seeds that were asked for; 0 if the model is not measured on the set.
     """
 
     model: str
@@ -54,26 +54,27 @@ def pair_results(table: Table) -> dict[str, list[PairResult]]:
     """Return the results of all rows by set of pairs, and of all families of BREC together."""
     found = {
         column.dataset: [
-            _result(row.name, column.dataset, (row.entries[place],), table.num_seeds)
-            for row in table.rows
+            _result(row.name, column.dataset, (row.entries[place],)) for row in table.rows
         ]
         for place, column in enumerate(table.columns)
     }
     families = [place for place, own in enumerate(table.columns) if own.dataset in BREC_FAMILIES]
     if len(families) > 1:
         found[BREC] = [
-            _result(
-                row.name, BREC, tuple(row.entries[place] for place in families), table.num_seeds
-            )
+            _result(row.name, BREC, tuple(row.entries[place] for place in families))
             for row in table.rows
         ]
     return found
 
 
 def pair_blocks(table: Table) -> Iterator[Block]:
-    """Yield a table for each set of pairs, and one of all families of BREC."""
+    """Yield a table for each set of pairs, and one of all families of BREC.
+
+    Rows that were not asked for on a set are left out.
+    """
     for dataset, results in pair_results(table).items():
-        yield Block(_title(dataset, table), HEADINGS, tuple(map(_line, results)))
+        lines = tuple(_line(own) for own in results if own.expected or own.not_applicable)
+        yield Block(_title(dataset, table), HEADINGS, lines)
 
 
 def _title(dataset: str, table: Table) -> str:
@@ -85,16 +86,15 @@ def _title(dataset: str, table: Table) -> str:
     return f"BREC, {present} of {len(BREC_FAMILIES)} families"
 
 
-def _result(model: str, dataset: str, entries: tuple[Entry, ...], num_seeds: int) -> PairResult:
+def _result(model: str, dataset: str, entries: tuple[Entry, ...]) -> PairResult:
     """Add the numbers of entries, for the seeds that are finished in all of them."""
     own = [{} if entry.measurement is None else entry.measurement.pairs for entry in entries]
-    measured = all(entry.measurement is not None for entry in entries)
     seeds = {
         seed: reduce(add, (counts[seed] for counts in own))
         for seed in own[0]
         if all(seed in counts for counts in own)
     }
-    return PairResult(model, dataset, entries, seeds, num_seeds if measured else 0)
+    return PairResult(model, dataset, entries, seeds, min(entry.num_seeds for entry in entries))
 
 
 def _line(own: PairResult) -> Line:
