@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import reduce
 from operator import add
 
+from clipgnn.errors import listed
 from clipgnn.experiments.protocol import PairCounts
 from clipgnn.parameters.datasets import BREC_FAMILIES
 from clipgnn.report.block import EMPTY, NOT_APPLICABLE, Block, Field, Line
@@ -75,6 +76,51 @@ def pair_blocks(table: Table) -> Iterator[Block]:
     for dataset, results in pair_results(table).items():
         lines = tuple(_line(own) for own in results if own.expected or own.not_applicable)
         yield Block(_title(dataset, table), HEADINGS, lines)
+
+
+def pair_numbers(table: Table) -> Iterator[str]:
+    """Yield a sentence for each set and result: which pairs failed, and of which models and seeds.
+
+    The numbers of unreliable pairs are among those of failed ones. Models that separate all pairs
+    are left out.
+    """
+    for dataset, results in pair_results(table).items():
+        models: dict[str, dict[str, list[int]]] = {}
+        for own in results:
+            for seed, counts in own.seeds.items():
+                if counts.failed_pairs:
+                    text = f"failed: {intervals(counts.failed_pairs)}"
+                    if counts.unreliable_pairs:
+                        text += f"; unreliable: {intervals(counts.unreliable_pairs)}"
+                    models.setdefault(text, {}).setdefault(own.model, []).append(seed)
+        several = {own.model for own in results if own.expected > 1}
+        for text, seeds in models.items():
+            names = [
+                f"{model} (seed{'s' * (len(those) > 1)} {', '.join(map(str, those))})"
+                if model in several
+                else model
+                for model, those in seeds.items()
+            ]
+            yield f"{dataset}, {listed(names)}: {text}"
+
+
+def intervals(numbers: Sequence[int], dash: str = "–", comma: str = ", ") -> str:
+    """Format increasing numbers, such as "3, 7, 12–20".
+
+    Example:
+        >>> intervals([3, 7, 8, 12, 13, 14])
+        '3, 7, 8, 12–14'
+    """
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and number == runs[-1][-1] + 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    parts: list[str] = []
+    for run in runs:
+        parts += [f"{run[0]}{dash}{run[-1]}"] if len(run) > 2 else map(str, run)
+    return comma.join(parts)
 
 
 def _title(dataset: str, table: Table) -> str:
