@@ -172,7 +172,7 @@ def test_a_file_of_copies(call: Command) -> None:
         file.write(nx.to_graph6_bytes(nx.path_graph(6), header=False) * 64)
     status, out, messages = call(*arguments)
     assert (status, out) == (2, "")
-    assert "Graphs 65 and 66 of copies:copies.g6 are" in messages
+    assert "lines 65 and 66 of copies.g6 are" in messages
 
 
 def test_a_run_is_resumed_in_another_folder(
@@ -184,7 +184,7 @@ def test_a_run_is_resumed_in_another_folder(
     (tmp_path / "other").mkdir()
     monkeypatch.chdir(tmp_path / "other")
     again = ("experiment", "resume", "expressivity", "--store", "../runs/expressivity.sqlite")
-    assert "cannot be read" in call(*again, *RUN[2:])[2]
+    assert "Set --root to the folder that its path starts from" in call(*again, *RUN[2:])[2]
     status, out, _ = call(*again, "--root", str(tmp_path), *RUN[2:], "--format", "markdown")
     assert status == 0
     assert "Trials: 1 of 1 finished" in out
@@ -280,7 +280,7 @@ def test_ten_folds_of_a_file_of_classes(call: Command) -> None:
         (("expressivity", "graphs.g6", "--lines", "copy"), "Did you mean 'copies'?"),
         (("expressivity", "graphs.g6", "--lines", "copies"), "64 graphs for each pair"),
         (("expressivity", "one.txt"), "at least two classes. Got one class, 0"),
-        (("expressivity", "three.txt"), '--groups must not be "pairs" for file:three.txt'),
+        (("expressivity", "three.txt"), '--groups must not be "pairs" for three.txt'),
         (("expressivity", "three.txt", "--groups", "isomorphic", "--folds", "20"), "--folds must"),
         (("experiment", "run", "table2", "--protocol", "pairs"), "--protocol must be"),
     ],

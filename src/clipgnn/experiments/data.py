@@ -182,8 +182,8 @@ def check_pairs(dataset: str, graphs: Any) -> None:
         first = 2 * int(same[0]) + 1
         found = f"the same target of graphs {first} and {first + 1}"
     raise InvalidParameterError(
-        f'groups must not be "pairs" for {dataset}, unless graphs 1 and 2, 3 and 4, … are pairs of '
-        f'different targets. Got {found}. Use "none".',
+        f'groups must not be "pairs" for {dataset.removeprefix(FILE_PREFIX)}, unless graphs 1 and '
+        f'2, 3 and 4, … are pairs of different targets. Got {found}. Use "none".',
         parameter="groups",
     )
 
