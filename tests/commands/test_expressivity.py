@@ -272,6 +272,10 @@ def test_ten_folds_of_a_file_of_classes(call: Command) -> None:
     [
         (("expressivity", "brecc"), "Did you mean 'brec'?"),
         (("expressivity", "brec", "--root", "."), "MIT license"),
+        (("expressivity", "none.g6"), "There is no file 'none.g6'"),
+        (("expressivity", "graphs.g6", "none.csv"), "There is no file 'none.csv'"),
+        (("expressivity", "graphs.g6", "none/graphs"), "There is no file 'none/graphs'"),
+        (("compare", "none.gml", "graphs.g6#1"), "must be a file or folder 'none.gml'"),
         (("expressivity", "graphs.g6", "--models", "CLAP"), "--models 'CLAP' is not in"),
         (("expressivity", "graphs.g6", "--groups", "pairs"), "--groups"),
         (("expressivity", "graphs.g6", "one.txt"), "Use two commands"),
