@@ -33,6 +33,10 @@ def call(
     Path("one.txt").write_text("2\n1 0\n0 0\n1 0\n0 0\n", encoding="utf-8")
     Path("three.txt").write_text("3\n1 0\n0 0\n1 1\n0 0\n1 0\n0 0\n", encoding="utf-8")
 
+    for name, number in (("nine", 9), ("eighteen", 18)):
+        nodes = "".join(f"1 {graph % 2}\n0 0\n" for graph in range(number))
+        Path(f"{name}.txt").write_text(f"{number}\n{nodes}", encoding="utf-8")
+
     def command(*arguments: str) -> tuple[int, str, str]:
         monkeypatch.setattr(sys, "argv", ["clipgnn", *arguments])
         with pytest.raises(SystemExit) as caught:
@@ -268,6 +272,25 @@ def test_ten_folds_of_a_file_of_classes(call: Command) -> None:
 
 
 @pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        ("CLIP canonical", '"canonical" and "orbits" require igraph'),
+        ("PATCHY-SAN", "PATCHY-SAN requires igraph"),
+    ],
+)
+def test_igraph_is_missing(
+    call: Command, monkeypatch: pytest.MonkeyPatch, model: str, message: str
+) -> None:
+    monkeypatch.setitem(sys.modules, "igraph", None)
+    monkeypatch.setattr("clipgnn.coloring.labeling._caches", {})
+    status, out, messages = call("expressivity", "csl", "--models", model)
+    assert (status, out) == (2, "")
+    assert message in messages
+    assert messages.count("\n") == 1
+    assert not Path("runs").exists()
+
+
+@pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (("expressivity", "brecc"), "Did you mean 'brec'?"),
@@ -286,6 +309,8 @@ def test_ten_folds_of_a_file_of_classes(call: Command) -> None:
         (("expressivity", "one.txt"), "at least two classes. Got one class, 0"),
         (("expressivity", "three.txt"), '--groups must not be "pairs" for three.txt'),
         (("expressivity", "three.txt", "--groups", "isomorphic", "--folds", "20"), "--folds must"),
+        (("expressivity", "nine.txt", "--groups", "none"), "nine.txt with 9 graphs: num_folds"),
+        (("expressivity", "eighteen.txt"), "eighteen.txt with 18 graphs: A class must have"),
         (("experiment", "run", "table2", "--protocol", "pairs"), "--protocol must be"),
     ],
 )
