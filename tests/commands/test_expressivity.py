@@ -69,7 +69,10 @@ def test_a_file_of_pairs(call: Command) -> None:
     page = Path("page.html").read_text(encoding="utf-8")
     assert "<h3>pairs:graphs.g6</h3>" in page
     assert "Learning curves" not in page
-    status, out, _ = call("report", "runs/expressivity.sqlite", "--format", "markdown")
+    report = ("report", "runs/expressivity.sqlite", "--format", "markdown")
+    status, out, messages = call(*report, "--figures", "figures")
+    assert messages == "This report has no figures.\n"
+    assert not Path("figures").exists()
     assert "| CLIP canonical | 1 | 1 | 0 | 0 | 2 |" in out
     assert "| 0-CLIP | 1 | 0 | 1 | 0 | 2 |" in out
     assert "Numbers of 2 seeds: their mean" in out

@@ -79,19 +79,20 @@ def report(
                 f"Other runs of {one_line(asked.name)} asked for more than this report has; "
                 f"--experiment {shlex.quote(one_line(asked.name))} reports the whole experiment."
             )
-        if figures is not None:
-            check_folder(figures)
+        drawn = figures if asked.split != "pairs" else None
+        if drawn is not None:
+            check_folder(drawn)
         made = make_report(
             asked,
             opened,
             protocol or asked.protocol,
             full=full,
-            figures=FORMATS[chosen].figures or figures is not None,
+            figures=FORMATS[chosen].figures or drawn is not None,
         )
     if figures is not None:
-        number = write_figures(made, figures)
+        number = 0 if drawn is None else write_figures(made, figures)
         files = f"{counted(number, 'figure')} written to {figures}, each as PNG and SVG."
-        terminal(stderr=True).print(one_line(files))
+        terminal(stderr=True).print(one_line(files) if number else "This report has no figures.")
     write_report(made, chosen, output)
     if output is not None:
         terminal(stderr=True).print(one_line(f"Report: {output}"))
