@@ -210,7 +210,9 @@ def test_a_file_of_classes(call: Command) -> None:
     assert "pairs kept in one fold" in again
     assert "Trials: 2 of 2 finished" in again
     assert call("report", "exp", "-o", "page.html")[0] == 0
-    assert "file:classes.txt" in Path("page.html").read_text(encoding="utf-8")
+    page = Path("page.html").read_text(encoding="utf-8")
+    assert "file:classes.txt" in page
+    assert "<h1>Files of graphs with classes</h1>" in page
 
 
 def test_a_failed_run_does_not_hide_earlier_ones(
