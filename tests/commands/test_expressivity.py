@@ -34,6 +34,10 @@ def call(
     Path("one.txt").write_text("2\n1 0\n0 0\n1 0\n0 0\n", encoding="utf-8")
     Path("three.txt").write_text("3\n1 0\n0 0\n1 1\n0 0\n1 0\n0 0\n", encoding="utf-8")
 
+    for name, number in (("nine", 9), ("eighteen", 18)):
+        nodes = "".join(f"1 {graph % 2}\n0 0\n" for graph in range(number))
+        Path(f"{name}.txt").write_text(f"{number}\n{nodes}", encoding="utf-8")
+
     def command(*arguments: str) -> tuple[int, str, str]:
         monkeypatch.setattr(sys, "argv", ["clipgnn", *arguments])
         with pytest.raises(SystemExit) as caught:
@@ -74,7 +78,10 @@ def test_a_file_of_pairs(call: Command) -> None:
     page = Path("page.html").read_text(encoding="utf-8")
     assert "<h3>pairs:graphs.g6</h3>" in page
     assert "Learning curves" not in page
-    status, out, _ = call("report", "runs/expressivity.sqlite", "--format", "markdown")
+    report = ("report", "runs/expressivity.sqlite", "--format", "markdown")
+    status, out, messages = call(*report, "--figures", "figures")
+    assert messages == "This report has no figures.\n"
+    assert not Path("figures").exists()
     assert "| CLIP canonical | 1 | 1 | 0 | 0 | 2 |" in out
     assert "| 0-CLIP | 1 | 0 | 1 | 0 | 2 |" in out
     assert "Numbers of 2 seeds: their mean" in out
@@ -92,7 +99,7 @@ def test_all_files_of_a_store_are_reported(call: Command) -> None:
     assert "## pairs:other.g6" in out
     assert "## pairs:graphs.g6" not in out
     assert "--experiment expressivity reports the whole experiment" in messages
-    whole = (*report, "--experiment", "expressivity", "--epochs", "1")
+    whole = (*report, "--experiment", "expressivity")
     _, out, _ = call(*whole)
     assert "## pairs:other.g6" in out
     assert "## pairs:graphs.g6" in out
@@ -100,6 +107,63 @@ def test_all_files_of_a_store_are_reported(call: Command) -> None:
     assert status == 0
     assert "## pairs:other.g6" not in out
     assert "--experiment expressivity" in call(*report, "--epochs", "7")[2]
+
+
+def csv_rows(text: str) -> dict[tuple[str, str], dict[str, str]]:
+    return {(row["model"], row["dataset"]): row for row in csv.DictReader(io.StringIO(text))}
+
+
+def test_the_commands_of_a_store_are_reported_together(call: Command) -> None:
+    """Rows, sets and seeds are those that commands asked for, with their own values."""
+    Path("other.g6").write_bytes(Path("graphs.g6").read_bytes())
+
+    def run(file: str, models: str, *others: str) -> None:
+        given = ("--models", models, *RUN[2:])
+        assert call("expressivity", file, *given, *others)[0] == 0
+
+    run("graphs.g6", "CLIP canonical", "--seeds", "0,1", "--epochs", "2")
+    run("graphs.g6", "0-CLIP,GIN", "--epochs", "1")
+    run("other.g6", "0-CLIP", "--epochs", "2")
+    run("graphs.g6", "GIN", "--epochs", "2")
+    report = ("report", "expressivity", "--experiment", "expressivity")
+    status, text, _ = call(*report, "--format", "csv")
+    assert status == 0
+    rows = csv_rows(text)
+    graphs = "pairs:graphs.g6"
+    assert list(rows) == [
+        ("GIN", graphs),
+        ("0-CLIP", graphs),
+        ("CLIP canonical", graphs),
+        ("0-CLIP", "pairs:other.g6"),
+    ]
+    assert {row["complete"] for row in rows.values()} == {"True"}
+    assert rows["CLIP canonical", graphs]["seeds_expected"] == "2"
+    assert rows["GIN", graphs]["seeds_expected"] == "1"
+    assert "epochs 2" in rows["GIN", graphs]["chosen"], "of the latest run"
+    assert "epochs 1" in rows["0-CLIP", graphs]["chosen"]
+    _, text, _ = call(*report, "--format", "markdown")
+    assert "INCOMPLETE" not in text
+    assert "Not in this table" not in text
+    assert "Trials: 5 of 5 finished" in text
+    assert "Numbers of up to 2 seeds" in text
+    for part, number in (
+        (("--datasets", graphs, "--models", "GIN,CLIP canonical"), 2),
+        (("--epochs", "1"), 2),
+        (("--seeds", "1"), 1),
+    ):
+        assert len(csv_rows(call(*report, "--format", "csv", *part)[1])) == number
+    message = "Nothing of expressivity is left"
+    assert message in call(*report, "--datasets", "pairs:other.g6", "--models", "GIN")[2]
+
+
+def test_rows_are_not_called_inapplicable_where_nobody_asked_for_them(call: Command) -> None:
+    first = ("expressivity", "csl", "atlas-6", "--models", "CLIP orbits")
+    assert call(*first, *RUN[2:], "--epochs", "1")[0] == 0
+    second = ("expressivity", "graphs.g6", "--models", "0-CLIP")
+    assert call(*second, *RUN[2:], "--epochs", "1")[0] == 0
+    report = ("report", "expressivity", "--experiment", "expressivity", "--format", "csv")
+    reason = csv_rows(call(*report)[1])["CLIP orbits", "pairs:graphs.g6"]["not_applicable"]
+    assert reason.startswith("Not asked for on pairs:graphs.g6. Others: Graphs have more than")
 
 
 def test_finished_comparisons_are_not_repeated(call: Command) -> None:
@@ -127,7 +191,7 @@ def test_a_file_of_copies(call: Command) -> None:
         file.write(b"".join(line_of(nx.path_graph(6), seed) for seed in range(64)))
     status, out, messages = call(*arguments)
     assert (status, out) == (2, "")
-    assert "Graphs 65 and 66 of copies:copies.g6 are" in messages
+    assert "lines 65 and 66 of copies.g6 are" in messages
 
 
 def test_a_run_is_resumed_in_another_folder(
@@ -139,7 +203,7 @@ def test_a_run_is_resumed_in_another_folder(
     (tmp_path / "other").mkdir()
     monkeypatch.chdir(tmp_path / "other")
     again = ("experiment", "resume", "expressivity", "--store", "../runs/expressivity.sqlite")
-    assert "cannot be read" in call(*again, *RUN[2:])[2]
+    assert "Set --root to the folder that its path starts from" in call(*again, *RUN[2:])[2]
     status, out, _ = call(*again, "--root", str(tmp_path), *RUN[2:], "--format", "markdown")
     assert status == 0
     assert "Trials: 1 of 1 finished" in out
@@ -158,7 +222,33 @@ def test_a_file_of_classes(call: Command) -> None:
     assert "pairs kept in one fold" in again
     assert "Trials: 2 of 2 finished" in again
     assert call("report", "exp", "-o", "page.html")[0] == 0
-    assert "file:classes.txt" in Path("page.html").read_text(encoding="utf-8")
+    page = Path("page.html").read_text(encoding="utf-8")
+    assert "file:classes.txt" in page
+    assert "<h1>Files of graphs with classes</h1>" in page
+
+
+def test_a_failed_run_does_not_hide_earlier_ones(
+    call: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for file in ("classes.txt", "others.txt"):
+        write_pairs(Path(file), 10)
+    models = ("--models", "0-CLIP", *RUN[2:], "--folds", "1", "--epochs", "2")
+    assert call("expressivity", "classes.txt", *models)[0] == 0
+
+    def fail(*_: object, **__: object) -> None:
+        raise ValueError
+
+    monkeypatch.setattr("clipgnn.experiments.work.run_trials", fail)
+    assert call("expressivity", "others.txt", *models, "--groups", "none")[0] == 1
+    assert "--experiment exp reports all of its runs" in call("report", "exp")[2]
+    report = ("report", "exp", "--experiment", "exp", "--format", "csv")
+    assert set(csv_rows(call(*report)[1])) == {("0-CLIP", "file:classes.txt")}
+    assert call("expressivity", "others.txt", *models)[0] == 1
+    status, text, _ = call(*report[:-1], "markdown")
+    assert status == 0
+    assert "Missing: 1 of 2 trials asked for, 1 of them failed." in text
+    status, text, _ = call(*report, "--datasets", "file:classes.txt")
+    assert set(csv_rows(text)) == {("0-CLIP", "file:classes.txt")}
 
 
 def test_rows_that_are_not_applicable(call: Command) -> None:
@@ -199,10 +289,33 @@ def test_ten_folds_of_a_file_of_classes(call: Command) -> None:
 
 
 @pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        ("CLIP canonical", '"canonical" and "orbits" require igraph'),
+        ("PATCHY-SAN", "PATCHY-SAN requires igraph"),
+    ],
+)
+def test_igraph_is_missing(
+    call: Command, monkeypatch: pytest.MonkeyPatch, model: str, message: str
+) -> None:
+    monkeypatch.setitem(sys.modules, "igraph", None)
+    monkeypatch.setattr("clipgnn.coloring.labeling._caches", {})
+    status, out, messages = call("expressivity", "csl", "--models", model)
+    assert (status, out) == (2, "")
+    assert message in messages
+    assert messages.count("\n") == 1
+    assert not Path("runs").exists()
+
+
+@pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (("expressivity", "brecc"), "Did you mean 'brec'?"),
         (("expressivity", "brec", "--root", "."), "MIT license"),
+        (("expressivity", "none.g6"), "There is no file 'none.g6'"),
+        (("expressivity", "graphs.g6", "none.csv"), "There is no file 'none.csv'"),
+        (("expressivity", "graphs.g6", "none/graphs"), "There is no file 'none/graphs'"),
+        (("compare", "none.gml", "graphs.g6#1"), "must be a file or folder 'none.gml'"),
         (("expressivity", "graphs.g6", "--models", "CLAP"), "--models 'CLAP' is not in"),
         (("expressivity", "graphs.g6", "--groups", "pairs"), "--groups"),
         (("expressivity", "graphs.g6", "one.txt"), "Use two commands"),
@@ -211,8 +324,10 @@ def test_ten_folds_of_a_file_of_classes(call: Command) -> None:
         (("expressivity", "graphs.g6", "--lines", "copy"), "Did you mean 'copies'?"),
         (("expressivity", "graphs.g6", "--lines", "copies"), "64 graphs for each pair"),
         (("expressivity", "one.txt"), "at least two classes. Got one class, 0"),
-        (("expressivity", "three.txt"), '--groups must not be "pairs" for file:three.txt'),
+        (("expressivity", "three.txt"), '--groups must not be "pairs" for three.txt'),
         (("expressivity", "three.txt", "--groups", "isomorphic", "--folds", "20"), "--folds must"),
+        (("expressivity", "nine.txt", "--groups", "none"), "nine.txt with 9 graphs: num_folds"),
+        (("expressivity", "eighteen.txt"), "eighteen.txt with 18 graphs: A class must have"),
         (("experiment", "run", "table2", "--protocol", "pairs"), "--protocol must be"),
     ],
 )

@@ -43,7 +43,7 @@ def test_ways_to_give_a_graph(text: str, name: str, nodes: int, edges: int) -> N
         ("two.g6#3", "must be from 1 to 2. Got 3"),
         ("two.g6#0", "must be from 1 to 2. Got 0"),
         ("bad.g6#2", "bad.g6, line 2: The graph must be graph6"),
-        ("missing.g6", "Got 'missing.g6'."),
+        ("missing.g6", "There must be a file or folder 'missing.g6'. It is missing."),
         ("missing.g6#1", "It is missing"),
         ("hexagn", "Did you mean 'hexagon'"),
         ("Dhxxx", "As graph6: Expected 10 bits"),

@@ -55,6 +55,16 @@ def test_a_number_of_folds_that_cannot_be(num_folds: int) -> None:
         stratified_folds(classes(), num_folds)
 
 
+def test_some_classes_smaller_than_the_folds() -> None:
+    """The warning of scikit-learn, which would be an error here, is not shown."""
+    y = torch.tensor([0] * 20 + [1] * 9)
+    for groups in (None, torch.arange(29)):
+        tests = [test for _, test in stratified_folds(y, 10, groups=groups)]
+        assert sorted(int(y[test].sum()) for test in tests) == [0, *[1] * 9]
+    with pytest.raises(InvalidParameterError, match="at most 4 graphs of a class"):
+        stratified_folds(torch.arange(5).repeat(4), 10, groups=torch.arange(20))
+
+
 def test_classes_smaller_than_the_folds() -> None:
     with pytest.raises(InvalidParameterError, match=r"at most 4 graphs .* Use num_folds=4"):
         stratified_folds(torch.arange(5).repeat(4), 10)

@@ -73,7 +73,7 @@ def test_isomorphic_graphs_with_different_lines(prefix: str, tmp_path: Path) -> 
     path = file_of(tmp_path, *copies, TRIANGLES, nx.cycle_graph(6))
     lines = path.read_bytes().splitlines()
     assert lines[0] != lines[1]
-    with pytest.raises(DatasetFileError, match=r"Graphs 1 and 2 of .* are"):
+    with pytest.raises(DatasetFileError, match=r"lines 1 and 2 of .* are"):
         load_pairs(f"{prefix}:{path}")
 
 
@@ -83,7 +83,7 @@ def test_a_file_of_copies(tmp_path: Path) -> None:
     assert len(set(lines[:64:2])) > 10
     assert len(set(lines[1:64:2])) > 5  # of the ten numberings of two triangles
     assert lines[64] != lines[65]
-    with pytest.raises(DatasetFileError, match=r"Graphs 65 and 66 of .* are"):
+    with pytest.raises(DatasetFileError, match=r"lines 65 and 66 of .* are"):
         load_pairs(f"copies:{file_of(tmp_path, *copies)}")
     path = file_of(tmp_path, *copies[:64])
     found = load_pairs(f"copies:{path}")
@@ -98,7 +98,7 @@ def test_copies_that_are_not_isomorphic(
 ) -> None:
     copies = copies_of(nx.cycle_graph(6), TRIANGLES)
     copies[copy] = nx.circulant_graph(6, [2, 3])  # regular, but of another degree
-    message = rf"Graphs {original} and {copy + 1} of .* copies of the {which} graph of pair 1\."
+    message = rf"lines {original} and {copy + 1} of .* copies of the {which} graph of pair 1\."
     with pytest.raises(DatasetFileError, match=message):
         load_pairs(f"copies:{file_of(tmp_path, *copies)}")
     with pytest.raises(DatasetFileError, match=r"64 graphs for each pair.* Got 63\."):
@@ -110,7 +110,7 @@ def test_copies_that_are_not_isomorphic(
     [
         ([nx.path_graph(3)], "pairs", "at least two graphs. Got 1"),
         ([nx.path_graph(3)] * 3, "pairs", "an even number of graphs"),
-        ([nx.path_graph(3)] * 2, "pairs", "Graphs 1 and 2 of .* are"),
+        ([nx.path_graph(3)] * 2, "pairs", "lines 1 and 2 of .* are"),
         ([nx.cycle_graph(6), TRIANGLES, nx.cycle_graph(6)], "different", "1 and 3 .*isomorphic"),
         ([nx.path_graph(3), nx.cycle_graph(3)], "different", "It distinguishes all 2 graphs"),
     ],
@@ -118,8 +118,18 @@ def test_copies_that_are_not_isomorphic(
 def test_unsuitable_files(
     graphs: list["nx.Graph[int]"], prefix: str, message: str, tmp_path: Path
 ) -> None:
-    with pytest.raises(DatasetFileError, match=message):
+    with pytest.raises(DatasetFileError, match=message) as caught:
         load_pairs(f"{prefix}:{file_of(tmp_path, *graphs)}")
+    assert f"{prefix}:" not in str(caught.value)
+
+
+def test_blank_lines_are_counted(tmp_path: Path) -> None:
+    path = file_of(tmp_path, nx.cycle_graph(6), TRIANGLES, nx.path_graph(4), nx.path_graph(4))
+    path.write_bytes(path.read_bytes().replace(b"\n", b"\n\n"))
+    with pytest.raises(DatasetFileError, match=r"lines 5 and 7 of .*graphs\.g6 are"):
+        load_pairs(f"pairs:{path}")
+    with pytest.raises(DatasetFileError, match=r"lines 5 and 7 of .*graphs\.g6 are isomorphic"):
+        load_pairs(f"different:{path}")
 
 
 def test_many_pairs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

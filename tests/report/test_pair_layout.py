@@ -15,7 +15,7 @@ from clipgnn.report import FORMATS, Report, make_table
 from clipgnn.report.csv_text import PAIR_FIELDS, render_csv
 from clipgnn.report.layout import blocks, notes
 from clipgnn.report.markdown import render_markdown
-from clipgnn.report.pair_layout import range_text
+from clipgnn.report.pair_layout import intervals, range_text
 
 REASON = "The graphs have more than 1,024 colorings."
 SPEC = parse_experiment(
@@ -67,7 +67,7 @@ TABLE = make_table(
 def test_numbers_of_a_seed_are_counted():
     counts = PairCounts.of(curves(3, 2, 10))
     assert (counts.pairs, counts.separated, counts.failed, counts.unreliable) == (10, 3, 7, 2)
-    assert counts + counts == PairCounts(20, 6, 4)
+    assert counts + counts == PairCounts(20, 6, 4), "numbers of pairs are those of one set"
 
 
 def test_a_configuration_is_chosen_by_its_mean_over_the_seeds():
@@ -84,6 +84,27 @@ def test_a_configuration_is_chosen_by_its_mean_over_the_seeds():
     assert (nothing.values, nothing.pairs, nothing.choices) == ({}, {}, ())
 
 
+def test_failed_pairs_are_named():
+    counts = PairCounts.of(curves(3, 2, 10))
+    assert (counts.failed_pairs, counts.unreliable_pairs) == ((4, 5, 6, 7, 8, 9, 10), (9, 10))
+    assert intervals([]) == ""
+    assert intervals([3, 7, 8, 12, 13, 14]) == "3, 7, 8, 12–14"
+    text = render_markdown(TABLE)
+    assert "- brec-basic, GIN (seeds 0, 3): failed: 1–60" in text
+    assert "- brec-basic, CLIP (seed 0): failed: 59, 60; unreliable: 59, 60" in text
+    assert "- csl-pairs, GIN (seeds 0, 3) and DCNN (seeds 0, 3): failed: 1–45" in text
+    assert "- csl-pairs, all (seed 3): failed: 45; unreliable: 45" in text
+    page = FORMATS["html"].render(Report(TABLE))
+    assert "58–60" in page
+    rows = {
+        (row["model"], row["dataset"]): row for row in csv.DictReader(StringIO(render_csv(TABLE)))
+    }
+    row = rows["CLIP", "brec-basic"]
+    assert row["failed_pairs_by_seed"] == "0:59,60 3:58-60"
+    assert row["unreliable_pairs_by_seed"] == "0:59,60"
+    assert rows["CLIP", "brec"]["failed_pairs_by_seed"] == "", "numbers are those of a family"
+
+
 def test_ranges_are_shown_where_seeds_differ():
     assert range_text([5]) == range_text([5, 5]) == "5"
     assert range_text([5, 6, 6]) == "5.7 (5 to 6)"
@@ -97,23 +118,20 @@ def test_there_is_a_table_for_each_set_and_one_of_brec():
     }
     assert list(shown) == ["brec-basic", "brec-dr", "csl-pairs", "BREC, 2 of 7 families"]
     assert blocks(TABLE)[0].headings[1:] == ("pairs", "separated", "failed", "unreliable", "seeds")
-    absent = ["–", "–", "–", "–"]
     assert shown["brec-basic"] == [
         ["GIN", "60", "0", "60", "0", "2"],
         ["CLIP", "60", "57.5 (57 to 58)", "2.5 (2 to 3)", "1.0 (0 to 2)", "2"],
         ["all", "–", "not applicable", "–", "–", "–"],
-        ["DCNN", *absent, "–"],
     ]
     assert shown["brec-dr"][1] == ["CLIP", "20", "10", "10", "0", "incomplete: 1 of 2"]
     assert shown["csl-pairs"][1:3] == [
-        ["CLIP", *absent, "incomplete: 0 of 2"],
+        ["CLIP", "–", "–", "–", "–", "incomplete: 0 of 2"],
         ["all", "45", "44.5 (44 to 45)", "0.5 (0 to 1)", "0.5 (0 to 1)", "2"],
     ]
     assert shown["BREC, 2 of 7 families"] == [
         ["GIN", "80", "0", "80", "0", "2"],
         ["CLIP", "80", "68", "12", "2", "incomplete: 1 of 2"],
         ["all", "–", "not applicable", "–", "–", "–"],
-        ["DCNN", *absent, "–"],
     ]
 
 
@@ -138,7 +156,7 @@ def test_every_format_has_all_of_it(name):
         assert text.count("<h3>") == 4
         assert "Scores by training time" not in text
     if name == "markdown":
-        assert text.count("\n## ") == 6
+        assert text.count("\n## ") == 7
         assert "- GIN on brec-basic, brec-dr and csl-pairs: num_layers 3" in text
 
 

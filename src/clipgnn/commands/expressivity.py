@@ -16,7 +16,13 @@ from clipgnn.commands.stores import default_store
 from clipgnn.errors import InvalidParameterError, suggestion
 from clipgnn.experiments.experiment import Experiment, ModelRow
 from clipgnn.experiments.reading import find_experiment, read_experiment
-from clipgnn.parameters.datasets import BREC_FAMILIES, FILE_PREFIX, PAIR_PREFIXES, PAIR_SETS
+from clipgnn.parameters.datasets import (
+    BREC_FAMILIES,
+    FILE_PREFIX,
+    PAIR_PREFIXES,
+    PAIR_SETS,
+    looks_like_a_path,
+)
 
 PAIRS = "expressivity"
 """Name of the experiment on pairs of graphs."""
@@ -106,6 +112,8 @@ def _names(given: str, lines: str) -> tuple[str, ...]:
         if _has_classes(Path(given)):
             return (f"{FILE_PREFIX}{given}",)
         return (f"{lines}:{given}",)
+    if looks_like_a_path(given):
+        raise InvalidParameterError(f"SET must be an existing file. There is no file {given!r}.")
     known = [*SETS, *PAIR_SETS]
     raise InvalidParameterError(
         f"SET must be one of {', '.join(known)}, or a file of graph6 or of graphs with classes. "

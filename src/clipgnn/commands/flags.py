@@ -19,7 +19,7 @@ def with_flag(message: str, parameter: str | None) -> str:
         return message
     flag = f"--{parameter.replace('_', '-')}"
     # Not inside of a path, whose folders can be named like a parameter.
-    return re.sub(rf"(?<![\w/.-]){re.escape(parameter)}(?![\w/-])", flag, message, count=1)
+    return re.sub(rf"(?<![\w/.-]){re.escape(parameter)}(?![\w/-]|\.\w)", flag, message, count=1)
 
 
 def with_flags(message: str, parameters: Iterable[str]) -> str:

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from clipgnn.commands import options
+from clipgnn.commands.expressivity import CLASSES, PAIRS
 from clipgnn.commands.option_groups import with_option_groups
 from clipgnn.commands.parts import PartOptions
 from clipgnn.commands.report_output import check_folder, format_of, write_figures, write_report
@@ -14,7 +15,8 @@ from clipgnn.commands.stores import default_store, experiment_name, is_store_pat
 from clipgnn.commands.terminal import terminal
 from clipgnn.errors import InvalidExperimentError, StoreError, counted, one_line
 from clipgnn.experiments.experiment import Experiment
-from clipgnn.experiments.plans import stored_experiment, with_stored_data, with_stored_sets
+from clipgnn.experiments.overrides import Overrides
+from clipgnn.experiments.plans import measured_experiment, stored_experiment, with_stored_data
 from clipgnn.experiments.protocol import check_protocol
 from clipgnn.experiments.reading import find_experiment, read_experiment
 from clipgnn.experiments.store import Store
@@ -38,7 +40,8 @@ def report(
             "--experiment",
             metavar="NAME",
             help="Report this whole experiment, a name in experiments/, a TOML file or an "
-            "experiment of the store, and not only what was run last.",
+            "experiment of the store, and not only what was run last; of expressivity and exp, "
+            "what all commands asked for.",
         ),
     ] = None,
     protocol: options.Protocol = None,
@@ -69,32 +72,33 @@ def report(
     named = None if is_store_path(store) else experiment_name(store)
     path = Path(store) if named is None else default_store(store)
     with open_store(path, experiment or named or path.stem, "STORE") as opened:
-        asked = overrides(_experiment(opened, experiment, named))
+        asked = overrides(_experiment(opened, experiment, named, overrides))
         _check_finished(asked, opened)
         if experiment is None and elsewhere(asked, opened):
             terminal(stderr=True).print(
                 f"Other runs of {one_line(asked.name)} asked for more than this report has; "
                 f"--experiment {shlex.quote(one_line(asked.name))} reports the whole experiment."
             )
-        if figures is not None:
-            check_folder(figures)
+        drawn = figures if asked.split != "pairs" else None
+        if drawn is not None:
+            check_folder(drawn)
         made = make_report(
             asked,
             opened,
             protocol or asked.protocol,
             full=full,
-            figures=FORMATS[chosen].figures or figures is not None,
+            figures=FORMATS[chosen].figures or drawn is not None,
         )
     if figures is not None:
-        number = write_figures(made, figures)
+        number = 0 if drawn is None else write_figures(made, figures)
         files = f"{counted(number, 'figure')} written to {figures}, each as PNG and SVG."
-        terminal(stderr=True).print(one_line(files))
+        terminal(stderr=True).print(one_line(files) if number else "This report has no figures.")
     write_report(made, chosen, output)
     if output is not None:
         terminal(stderr=True).print(one_line(f"Report: {output}"))
 
 
-def _experiment(store: Store, given: str | None, named: str | None) -> Experiment:
+def _experiment(store: Store, given: str | None, named: str | None, part: Overrides) -> Experiment:
     """Return the experiment to report.
 
     Args:
@@ -102,6 +106,7 @@ def _experiment(store: Store, given: str | None, named: str | None) -> Experimen
         given: name of a whole experiment, or the path of its file.
         named: name of the experiment whose last run is reported otherwise; None for that of the
             file, or the only one of the store.
+        part: the part that is reported.
     """
     plans = {plan.name for plan in store.plans()}
     if given is None:
@@ -114,7 +119,9 @@ def _experiment(store: Store, given: str | None, named: str | None) -> Experimen
             )
         return stored_experiment(store, named)
     try:
-        whole = with_stored_sets(read_experiment(find_experiment(given)), store)
+        whole = read_experiment(find_experiment(given))
+        if given in (PAIRS, CLASSES) and given in plans:
+            return measured_experiment(whole, store, part)
         return with_stored_data(whole, store)
     except InvalidExperimentError:
         if experiment_name(given) not in plans:

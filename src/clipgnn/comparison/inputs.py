@@ -14,13 +14,14 @@ from clipgnn.datasets.named_graphs import NAMED_GRAPHS, named_graph
 from clipgnn.datasets.sources import open_source
 from clipgnn.errors import (
     DatasetFileError,
+    DatasetNotFoundError,
     InvalidGraphError,
     InvalidParameterError,
     shown,
     suggestion,
 )
 from clipgnn.graphs.packed import PackedGraphs
-from clipgnn.parameters.datasets import DATASETS
+from clipgnn.parameters.datasets import DATASETS, looks_like_a_path
 
 if TYPE_CHECKING:
     Graph = nx.Graph[Any]  # generic in its type stubs only
@@ -65,6 +66,7 @@ def read_graph(text: str, options: FileOptions | None = None) -> GivenGraph:
 
     Raises:
         InvalidParameterError: if the text is none of these, or more than one.
+        DatasetNotFoundError: if it is the path of a file that does not exist.
         InvalidGraphError: if the graph is too large, or has no nodes.
         DatasetFileError: if a file is not valid, or has several graphs and no number was given.
     """
@@ -96,6 +98,8 @@ def read_graph(text: str, options: FileOptions | None = None) -> GivenGraph:
     if string is not None:
         name = text if len(text) <= _LONGEST_NAME else f"{text[:_LONGEST_NAME]}…"
         return _checked(GivenGraph(name, string))
+    if not _exists(path) and looks_like_a_path(path):
+        raise DatasetNotFoundError(f"There must be a file or folder {shown(path)}. It is missing.")
     if not _exists(path) and number is None and text not in DATASETS:
         raise InvalidParameterError(
             "A graph must be a file, a graph in graph6 or sparse6, or the name of an example, "

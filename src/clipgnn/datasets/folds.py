@@ -1,6 +1,7 @@
 """Splits of a data set: stratified folds and validation parts."""
 
 import math
+import warnings
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ def stratified_folds(
     """Split graphs into folds with equal shares of every class.
 
     With seed 0 these are the folds of the GIN protocol. For regression, which has no classes, folds
-    are drawn at random.
+    are drawn at random. Of a class with fewer graphs than folds, some test parts have none.
 
     Args:
         y: target of each graph.
@@ -52,6 +53,13 @@ def stratified_folds(
         )
     num_folds = int(num_folds)
     options = {"n_splits": num_folds, "shuffle": True, "random_state": seed}
+    if not targets.is_floating_point():
+        largest = int(targets.unique(return_counts=True)[1].max())
+        if largest < num_folds:
+            raise InvalidParameterError(
+                f"A class must have a graph for each of the {num_folds} folds. Got at most "
+                f"{largest} graphs of a class. Use num_folds={largest} or fewer, or more data."
+            )
     if groups is not None:
         groups = _checked_groups(groups, graphs, num_folds)
         kind = GroupKFold if targets.is_floating_point() else StratifiedGroupKFold
@@ -59,14 +67,10 @@ def stratified_folds(
     elif targets.is_floating_point():
         splits = KFold(**options).split(targets)
     else:
-        largest = int(targets.unique(return_counts=True)[1].max())
-        if largest < num_folds:
-            raise InvalidParameterError(
-                f"A class must have a graph for each of the {num_folds} folds. Got at most "
-                f"{largest} graphs of a class. Use num_folds={largest} or fewer, or more data."
-            )
         splits = StratifiedKFold(**options).split(targets, targets)
-    return [(torch.from_numpy(train), torch.from_numpy(test)) for train, test in splits]
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "The least populated class", UserWarning)
+        return [(torch.from_numpy(train), torch.from_numpy(test)) for train, test in splits]
 
 
 def hold_out(

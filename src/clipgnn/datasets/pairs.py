@@ -1,6 +1,8 @@
 """Sets of pairs of graphs to distinguish: graphs 2i and 2i + 1 are pair i."""
 
 import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
 from importlib import import_module
 from itertools import combinations
 from pathlib import Path
@@ -48,8 +50,10 @@ def load_pairs(name: str, root: str | Path | None = None) -> PackedGraphs:
     """
     for prefix in PAIR_PREFIXES:
         if name.startswith(prefix):
-            graphs = _read(file_in(Path(name.removeprefix(prefix)), root))
-            return _ambiguous(graphs, name) if prefix == "different:" else _checked(graphs, name)
+            own = _read(file_in(Path(name.removeprefix(prefix)), root))
+            if prefix == "different:":
+                return _ambiguous(own)
+            return _checked(own, graphs_of_a_pair(name))
     module, function = PAIR_SETS[name].rsplit(".", 1)
     load = getattr(import_module(module), function)
     found: PackedGraphs = load(name.removeprefix("brec-"), root) if "brec" in name else load()
@@ -76,15 +80,29 @@ def small_atlas_pairs() -> PackedGraphs:
 
 def _atlas_pairs(most_nodes: int, name: str) -> PackedGraphs:
     graphs = [own for own in nx.graph_atlas_g()[1:] if len(own) <= most_nodes]
-    return _ambiguous(PackedGraphs.from_networkx(graphs, name=name), name)
+    numbers = range(1, len(graphs) + 1)
+    return _ambiguous(_Given(PackedGraphs.from_networkx(graphs, name=name), name, numbers))
 
 
-def _read(path: Path) -> PackedGraphs:
+@dataclass(frozen=True)
+class _Given:
+    """Graphs of a file, with its name and the number of the line of each of them."""
+
+    graphs: PackedGraphs
+    name: str
+    lines: Sequence[int]
+
+    def place(self, first: int, second: int) -> str:
+        return f"lines {self.lines[first]} and {self.lines[second]} of {self.name}"
+
+
+def _read(path: Path) -> _Given:
     try:
         entries = list(graph6.entries(path))
     except OSError as error:
+        start = " Set root to the folder that its path starts from." * (not path.is_absolute())
         raise DatasetNotFoundError(
-            f"A file of graphs must exist. {path} cannot be read: {error.strerror}."
+            f"A file of graphs must exist. {path} cannot be read: {error.strerror}.{start}"
         ) from error
     for entry in entries:
         if entry.problem is not None:
@@ -95,37 +113,45 @@ def _read(path: Path) -> PackedGraphs:
             )
     if len(entries) < 2:
         raise DatasetFileError(f"{path} must have at least two graphs. Got {len(entries)}.")
-    return PackedGraphs.from_networkx([entry.graph for entry in entries], name=path.stem)
+    graphs = PackedGraphs.from_networkx([entry.graph for entry in entries], name=path.stem)
+    # Blank lines have no entries.
+    return _Given(graphs, str(path), [int(own.place.removeprefix("line ")) for own in entries])
 
 
-def _checked(graphs: PackedGraphs, name: str) -> PackedGraphs:
-    """Check that graphs of a pair are different, and that copies of a graph are not."""
-    size = graphs_of_a_pair(name)
+def _checked(given: _Given, size: int) -> PackedGraphs:
+    """Check that graphs of a pair are different, and that copies of a graph are not.
+
+    Args:
+        given: the graphs.
+        size: number of graphs of each pair.
+    """
+    graphs = given.graphs
     if len(graphs) % size:
         content = "an even number of graphs, two for each pair"
         if size > 2:
             content = f"{size} graphs for each pair, {COPIES} copies of its two graphs in turn"
-        raise DatasetFileError(f"{name} must have {content}. Got {len(graphs)}.")
+        raise DatasetFileError(f"{given.name} must have {content}. Got {len(graphs)}.")
     forms = canonical_forms(graphs)
     for first in range(0, len(graphs), size):
         if forms[first] == forms[first + 1]:
             raise DatasetFileError(
-                f"The graphs of a pair must not be isomorphic. Graphs {first + 1} and {first + 2} "
-                f"of {name} are."
+                "The graphs of a pair must not be isomorphic. Those of "
+                f"{given.place(first, first + 1)} are."
             )
         for copy in range(first + 2, first + size):
             original = first + copy % 2
             if forms[copy] != forms[original]:
                 raise DatasetFileError(
-                    "Relabeled copies of a graph must be isomorphic. Graphs "
-                    f"{original + 1} and {copy + 1} of {name} are not, which must be copies of the "
+                    "Relabeled copies of a graph must be isomorphic. Those of "
+                    f"{given.place(original, copy)} are not, which must be copies of the "
                     f"{'second' if copy % 2 else 'first'} graph of pair {first // size + 1}."
                 )
     return graphs
 
 
-def _ambiguous(graphs: PackedGraphs, name: str) -> PackedGraphs:
+def _ambiguous(given: _Given) -> PackedGraphs:
     """All pairs of graphs that 1-WL does not distinguish."""
+    graphs, name = given.graphs, given.name
     classes, _ = refined_classes(graphs)
     members: dict[int, list[int]] = {}
     for graph, own in enumerate(classes.tolist()):
@@ -147,8 +173,8 @@ def _ambiguous(graphs: PackedGraphs, name: str) -> PackedGraphs:
     for first, second in zip(chosen[::2], chosen[1::2], strict=True):
         if forms[first] == forms[second]:
             raise DatasetFileError(
-                f"The graphs must be pairwise different. Graphs {first + 1} and {second + 1} of "
-                f"{name} are isomorphic."
+                "The graphs must be pairwise different. Those of "
+                f"{given.place(first, second)} are isomorphic."
             )
     return graphs.subset(torch.tensor(chosen))
 

@@ -132,7 +132,10 @@ def load_file(name: str, root: str | os.PathLike[str] | None = None) -> PackedGr
     """
     path = file_in(Path(name.removeprefix(FILE_PREFIX)), None if root is None else Path(root))
     if not path.exists():
-        raise DatasetNotFoundError(f"There must be a file or folder {str(path)!r}. It is missing.")
+        start = " Set root to the folder that its path starts from." * (not path.is_absolute())
+        raise DatasetNotFoundError(
+            f"There must be a file or folder {str(path)!r}. It is missing.{start}"
+        )
     try:
         source = open_source(str(path))
         if source.packed is not None:

@@ -8,10 +8,15 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from clipgnn.errors import DatasetFileError, DatasetNotFoundError, InvalidParameterError
+from clipgnn.errors import (
+    DatasetFileError,
+    DatasetNotFoundError,
+    InvalidParameterError,
+    counted,
+)
 from clipgnn.experiments.catalog import FRESH, OPTION, TU_PREFIX, fresh_name, is_own_dataset
 from clipgnn.experiments.trial import Trial
-from clipgnn.parameters.datasets import FILE_PREFIX, GENERATED, is_pair_set
+from clipgnn.parameters.datasets import FILE_PREFIX, GENERATED, KNOWN, is_pair_set
 
 FRESH_SEED = 1
 """Seed of the fresh graphs of generated data sets."""
@@ -182,10 +187,29 @@ def check_pairs(dataset: str, graphs: Any) -> None:
         first = 2 * int(same[0]) + 1
         found = f"the same target of graphs {first} and {first + 1}"
     raise InvalidParameterError(
-        f'groups must not be "pairs" for {dataset}, unless graphs 1 and 2, 3 and 4, … are pairs of '
-        f'different targets. Got {found}. Use "none".',
+        f'groups must not be "pairs" for {dataset.removeprefix(FILE_PREFIX)}, unless graphs 1 and '
+        f'2, 3 and 4, … are pairs of different targets. Got {found}. Use "none".',
         parameter="groups",
     )
+
+
+def check_folds(dataset: str, graphs: Any, num_folds: int, groups: str) -> None:
+    """Check that a data set of the user can be split into folds.
+
+    Raises:
+        InvalidParameterError: if it is too small.
+    """
+    from clipgnn.datasets.folds import stratified_folds
+
+    if dataset.split(OPTION)[0].removeprefix(TU_PREFIX) in KNOWN:
+        return  # large enough; drawing the folds takes a second
+    try:
+        stratified_folds(graphs.targets, num_folds, groups=_groups(graphs, groups))
+    except InvalidParameterError as error:
+        raise InvalidParameterError(
+            f"A data set must have graphs for each of the {num_folds} folds of an experiment. Got "
+            f"{dataset.removeprefix(FILE_PREFIX)} with {counted(len(graphs), 'graph')}: {error}"
+        ) from error
 
 
 def _is_missing(dataset: str, root: str | None) -> bool:

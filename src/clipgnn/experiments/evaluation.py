@@ -68,7 +68,7 @@ def evaluate(
             _candidate(experiment, cell, configuration, results, diverged or {})
             for configuration in cell.configurations
         ]
-        num_folds = len(experiment.seeds) if name == "pairs" else experiment.folds
+        num_folds = experiment.num_seeds(cell) if name == "pairs" else experiment.folds
         measurement = PROTOCOLS[name](candidates, num_folds)
         measured.append(MeasuredCell(cell.row, cell.dataset, measurement, _metric(cell)))
     return measured
@@ -138,6 +138,7 @@ def _candidate(
     have no folds, and each seed is counted instead.
     """
     by_seed = experiment.split == "pairs"
+    num_seeds = experiment.num_seeds(cell)
     folds: dict[int, list[Curves]] = {}
     reasons: dict[int, str] = {}
     for trial in experiment.trials_of(cell, configuration):
@@ -151,7 +152,7 @@ def _candidate(
         folds={
             fold: mean_curves(found)
             for fold, found in folds.items()
-            if by_seed or len(found) == len(experiment.seeds)
+            if by_seed or len(found) == num_seeds
         },
         trained=model_named(configuration.model).trained,
         diverged=reasons,

@@ -89,6 +89,7 @@ class Experiment:
         extremes: data sets for which the table also shows the best and the worst fold.
         data: fingerprint of each of `data_names`, if known; `prepare_experiment` computes it and a
             store keeps it.
+        asked: identities of the only trials that it has; None for all of them.
     """
 
     name: str
@@ -108,17 +109,28 @@ class Experiment:
     published: str | None = None
     extremes: tuple[str, ...] = ()
     data: Mapping[str, str] = field(default_factory=dict)
+    asked: frozenset[str] | None = None
 
     @cached_property
     def cells(self) -> tuple[Cell, ...]:
         """The cells of the table to measure, data set by data set."""
-        return tuple(
-            Cell(row.name, dataset, configurations)
+        cells = (
+            Cell(row.name, dataset, tuple(self._configurations(row, dataset)))
             for dataset in self.datasets
             for row in self.rows
             if dataset in row.datasets
-            if (configurations := tuple(self._configurations(row, dataset)))
         )
+        if self.asked is not None:
+            cells = (
+                replace(
+                    cell,
+                    configurations=tuple(
+                        own for own in cell.configurations if self.trials_of(cell, own)
+                    ),
+                )
+                for cell in cells
+            )
+        return tuple(cell for cell in cells if cell.configurations)
 
     @property
     def datasets_read(self) -> tuple[str, ...]:
@@ -182,7 +194,7 @@ class Experiment:
     def trials_of(self, cell: Cell, configuration: Configuration) -> list[Trial]:
         """The trials of a configuration: every fold to run, for every seed."""
         row = next(row for row in self.rows if row.name == cell.row)
-        return [
+        trials = [
             Trial(
                 dataset=cell.dataset,
                 data=self.data.get(cell.dataset, ""),
@@ -205,6 +217,16 @@ class Experiment:
             for seed in self.seeds
             for fold in range(self.first_folds)
         ]
+        if self.asked is None:
+            return trials
+        return [trial for trial in trials if trial.identity in self.asked]
+
+    def num_seeds(self, cell: Cell) -> int:
+        """Number of seeds of a cell: those of the experiment, or those that were asked for."""
+        if self.asked is None:
+            return len(self.seeds)
+        trials = (trial for own in cell.configurations for trial in self.trials_of(cell, own))
+        return len({trial.seed for trial in trials})
 
     def trials(self) -> list[Trial]:
         """Every trial once, in the order in which they should run."""

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from clipgnn.errors import ClipGNNError, InvalidParameterError
-from clipgnn.experiments.data import check_pairs, fingerprints
+from clipgnn.experiments.data import check_folds, check_pairs, fingerprints
 from clipgnn.experiments.experiment import Configuration, Experiment
 from clipgnn.experiments.options import RunOptions
 from clipgnn.experiments.own_models import check_parameters, source_of
@@ -31,7 +31,9 @@ def prepare_experiment(experiment: Experiment, options: RunOptions | None = None
             them.
         DatasetFileError: if files are damaged, or a data set is not that of the experiment.
         InvalidParameterError: if an import path is invalid, the source of a network is not that of
-            the experiment, or its parameters are not valid.
+            the experiment, its parameters are not valid, or a data set of the user is too small for
+            the folds.
+        MissingDependencyError: if a network needs igraph, which is not installed.
     """
     options = options or RunOptions()
     if experiment.uses_own_code:
@@ -49,21 +51,47 @@ def prepare_experiment(experiment: Experiment, options: RunOptions | None = None
             check_parameters(experiment, row)
 
     def check(dataset: str, graphs: Any) -> None:
-        """Check pairs, and build the networks of users, to find errors before the first trial."""
+        """Check whatever would otherwise be an error of the first trial."""
         if experiment.groups == "pairs":
             check_pairs(dataset, graphs)
+        if experiment.split != "pairs" and dataset in experiment.datasets:
+            check_folds(dataset, graphs, experiment.folds, experiment.groups)
         different = {
             canonical([own.model, dict(own.parameters), own.recipe.get("loss")]): own
             for cell in experiment.cells
             for own in cell.configurations
-            if cell.dataset == dataset and is_import_path(own.model)
+            if cell.dataset == dataset
         }
         for configuration in different.values():
-            _build(configuration, graphs)
+            if is_import_path(configuration.model):
+                _build(configuration, graphs)
+            else:
+                _check_igraph(configuration, graphs)
 
     names = [name for name in experiment.data_names if name not in sources]
     found = fingerprints(names, experiment.data, options.root, check)
     return replace(experiment, data={**found, **sources})
+
+
+def _check_igraph(configuration: Configuration, graphs: Any) -> None:
+    """Check that igraph is installed if a model needs it for the graphs."""
+    coloring = configuration.parameters.get("coloring")
+    colored = coloring in ("canonical", "orbits") and configuration.parameters.get("num_colorings")
+    if not colored and configuration.model != "patchy-san":
+        return
+    try:
+        import igraph  # noqa: F401
+    except ImportError:
+        # These raise the error, unless attributes already distinguish the nodes of all graphs.
+        from clipgnn.baselines.receptive_fields import canonical_positions
+        from clipgnn.coloring.labeling import automorphism_generators, canonical_colors
+
+        if configuration.model == "patchy-san":
+            canonical_positions([frozenset()], [0], [0])
+        elif coloring == "canonical":
+            canonical_colors(graphs.to_batch())
+        else:
+            automorphism_generators(graphs[:1].to_batch())
 
 
 def _build(configuration: Configuration, graphs: Any) -> None:

@@ -65,17 +65,25 @@ class PairCounts:
         pairs: number of pairs.
         separated: pairs that are distinguished, and whose network is reliable.
         unreliable: pairs whose network distinguishes relabeled copies of one graph.
+        failed_pairs: which pairs are not separated, as numbers from 1; a sum over sets has none.
+        unreliable_pairs: which pairs are unreliable, likewise.
     """
 
     pairs: int
     separated: int
     unreliable: int
+    failed_pairs: tuple[int, ...] = ()
+    unreliable_pairs: tuple[int, ...] = ()
 
     @classmethod
     def of(cls, curves: Curves) -> "PairCounts":
         """Count the entries of curves, which have one for each pair; see `pairs`."""
-        reliable = int(curves.fresh_score.sum())
-        return cls(curves.epochs, int(curves.test_score.sum()), curves.epochs - reliable)
+        failed, unreliable = (
+            tuple((np.flatnonzero(scores == 0) + 1).tolist())
+            for scores in (curves.test_score, curves.fresh_score)
+        )
+        separated = curves.epochs - len(failed)
+        return cls(curves.epochs, separated, len(unreliable), failed, unreliable)
 
     @property
     def failed(self) -> int:

@@ -1,6 +1,8 @@
 """The data sets of the paper and the formats of data sets by name, without torch."""
 
+import os
 from collections.abc import Mapping
+from pathlib import Path
 
 PROPERTY_TASKS: Mapping[str, str] = {
     "connectivity": "clipgnn.datasets.properties.connectivity",
@@ -76,6 +78,16 @@ def is_pair_set(name: str) -> bool:
 def graphs_of_a_pair(name: str) -> int:
     """Return the number of graphs of each pair of a set: two, or all their copies."""
     return 2 * COPIES if name.startswith("copies:") else 2
+
+
+def looks_like_a_path(text: str) -> bool:
+    """Return whether a text can only be meant as a path: it has a folder or an ending.
+
+    Example:
+        >>> [looks_like_a_path(text) for text in ("graphs.g6", "./graphs", "brec-cfi", "2.")]
+        [True, True, False, False]
+    """
+    return "/" in text or os.sep in text or bool(Path(text).suffix)
 
 
 TU_FORMAT = "tu"

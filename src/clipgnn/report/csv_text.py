@@ -1,14 +1,14 @@
 """Tables in CSV: one line per cell, with the scores of all folds or seeds in full precision."""
 
 import csv
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from io import StringIO
 from statistics import fmean, pstdev
 
 from clipgnn.errors import one_line
 from clipgnn.experiments.protocol import Measurement
 from clipgnn.report.layout import choice_text, divergence_text
-from clipgnn.report.pair_layout import PairResult, pair_results
+from clipgnn.report.pair_layout import PairResult, intervals, pair_results
 from clipgnn.report.table import Column, Entry, Table
 
 FIELDS = (
@@ -58,11 +58,15 @@ PAIR_FIELDS = (
     ),
     "separated_by_seed",
     "unreliable_by_seed",
+    "failed_pairs_by_seed",
+    "unreliable_pairs_by_seed",
     "not_applicable",
     "chosen",
     "provenance",
 )
-"""Names of the columns for pairs of graphs. The data set "brec" is the sum over its families."""
+"""Names of the columns for pairs of graphs. The data set "brec" is the sum over its families.
+
+Numbers of pairs start at 1, such as `0:3,7,12-20` for seed 0."""
 
 
 def render_csv(table: Table) -> str:
@@ -119,6 +123,8 @@ def _pair_values(dataset: str, own: PairResult) -> list[object]:
         ),
         _folds({seed: counts.separated for seed, counts in own.seeds.items()}),
         _folds({seed: counts.unreliable for seed, counts in own.seeds.items()}),
+        _numbers({seed: counts.failed_pairs for seed, counts in own.seeds.items()}),
+        _numbers({seed: counts.unreliable_pairs for seed, counts in own.seeds.items()}),
         one_line(own.not_applicable),
         " | ".join(chosen),
     ]
@@ -154,6 +160,10 @@ def _values(row: str, entry: Entry, own: Measurement, column: Column, over: str)
 
 def _folds(values: Mapping[int, float]) -> str:
     return " ".join(f"{fold}:{value!r}" for fold, value in values.items())
+
+
+def _numbers(pairs: Mapping[int, Sequence[int]]) -> str:
+    return " ".join(f"{seed}:{intervals(own, '-', ',')}" for seed, own in pairs.items() if own)
 
 
 def _safe_name(name: str) -> str:

@@ -5,6 +5,7 @@ import re
 from clipgnn.errors import one_line
 from clipgnn.report.block import Block, Field
 from clipgnn.report.layout import blocks, choices, notes
+from clipgnn.report.pair_layout import pair_numbers
 from clipgnn.report.table import Table
 
 _ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
@@ -27,6 +28,8 @@ def render_markdown(table: Table) -> str:
         parts += ["", *_block(block)]
     for own in notes(table):
         parts += ["", own.heading, "", *(f"- {escape(text)}" for text in own.texts)]
+    if table.protocol == "pairs" and (failed := list(pair_numbers(table))):
+        parts += ["", "## Pairs that failed", "", *(f"- {escape(text)}" for text in failed)]
     parts += ["", "## Chosen configurations", ""]
     parts += [
         f"- {escape(f'{row} on {datasets}: {text}')}" for row, datasets, text in choices(table)

@@ -14,7 +14,7 @@ from clipgnn.report.page_parts import (
     paragraphs,
     results_table,
 )
-from clipgnn.report.pair_layout import pair_results
+from clipgnn.report.pair_layout import intervals, pair_results
 from clipgnn.report.report import Report
 from clipgnn.report.table import Table
 
@@ -123,18 +123,30 @@ def _folds(table: Table) -> str:
 
 def _seeds(table: Table) -> str:
     """Return the numbers of pairs of each seed."""
-    names = ("model", "data set", "seed", "pairs", "separated", "failed", "unreliable")
+    names = (
+        "model",
+        "data set",
+        "seed",
+        "pairs",
+        "separated",
+        "failed",
+        "unreliable",
+        "failed pairs",
+        "unreliable pairs",
+    )
     rows = [
         (
             own.model,
             dataset,
             *map(str, (seed, of.pairs, of.separated, of.failed, of.unreliable)),
+            intervals(of.failed_pairs),
+            intervals(of.unreliable_pairs),
         )
         for dataset, results in pair_results(table).items()
         for own in results
         for seed, of in own.seeds.items()
     ]
-    return details("Numbers of each seed", grid(names, rows, "Numbers of each seed"))
+    return details("Numbers of each seed", grid(names, rows, "Numbers of each seed", words=[7, 8]))
 
 
 def _figures(report: Report, key: str, explanation: str, own: Sequence["Drawing"]) -> str:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import reduce
 from operator import add
 
+from clipgnn.errors import listed
 from clipgnn.experiments.protocol import PairCounts
 from clipgnn.parameters.datasets import BREC_FAMILIES
 from clipgnn.report.block import EMPTY, NOT_APPLICABLE, Block, Field, Line
@@ -26,7 +27,7 @@ class PairResult:
         dataset: name of the set, or `BREC` for the sum over its families.
         entries: the cells that it consists of.
         seeds: numbers of pairs by seed, of finished seeds.
-        expected: number of seeds; 0 if the model is not measured on the set.
+        expected: number of seeds that were asked for; 0 if the model is not measured on the set.
     """
 
     model: str
@@ -54,26 +55,72 @@ def pair_results(table: Table) -> dict[str, list[PairResult]]:
     """Return the results of all rows by set of pairs, and of all families of BREC together."""
     found = {
         column.dataset: [
-            _result(row.name, column.dataset, (row.entries[place],), table.num_seeds)
-            for row in table.rows
+            _result(row.name, column.dataset, (row.entries[place],)) for row in table.rows
         ]
         for place, column in enumerate(table.columns)
     }
     families = [place for place, own in enumerate(table.columns) if own.dataset in BREC_FAMILIES]
     if len(families) > 1:
         found[BREC] = [
-            _result(
-                row.name, BREC, tuple(row.entries[place] for place in families), table.num_seeds
-            )
+            _result(row.name, BREC, tuple(row.entries[place] for place in families))
             for row in table.rows
         ]
     return found
 
 
 def pair_blocks(table: Table) -> Iterator[Block]:
-    """Yield a table for each set of pairs, and one of all families of BREC."""
+    """Yield a table for each set of pairs, and one of all families of BREC.
+
+    Rows that were not asked for on a set are left out.
+    """
     for dataset, results in pair_results(table).items():
-        yield Block(_title(dataset, table), HEADINGS, tuple(map(_line, results)))
+        lines = tuple(_line(own) for own in results if own.expected or own.not_applicable)
+        yield Block(_title(dataset, table), HEADINGS, lines)
+
+
+def pair_numbers(table: Table) -> Iterator[str]:
+    """Yield a sentence for each set and result: which pairs failed, and of which models and seeds.
+
+    The numbers of unreliable pairs are among those of failed ones. Models that separate all pairs
+    are left out.
+    """
+    for dataset, results in pair_results(table).items():
+        models: dict[str, dict[str, list[int]]] = {}
+        for own in results:
+            for seed, counts in own.seeds.items():
+                if counts.failed_pairs:
+                    text = f"failed: {intervals(counts.failed_pairs)}"
+                    if counts.unreliable_pairs:
+                        text += f"; unreliable: {intervals(counts.unreliable_pairs)}"
+                    models.setdefault(text, {}).setdefault(own.model, []).append(seed)
+        several = {own.model for own in results if own.expected > 1}
+        for text, seeds in models.items():
+            names = [
+                f"{model} (seed{'s' * (len(those) > 1)} {', '.join(map(str, those))})"
+                if model in several
+                else model
+                for model, those in seeds.items()
+            ]
+            yield f"{dataset}, {listed(names)}: {text}"
+
+
+def intervals(numbers: Sequence[int], dash: str = "–", comma: str = ", ") -> str:
+    """Format increasing numbers, such as "3, 7, 12–20".
+
+    Example:
+        >>> intervals([3, 7, 8, 12, 13, 14])
+        '3, 7, 8, 12–14'
+    """
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and number == runs[-1][-1] + 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    parts: list[str] = []
+    for run in runs:
+        parts += [f"{run[0]}{dash}{run[-1]}"] if len(run) > 2 else map(str, run)
+    return comma.join(parts)
 
 
 def _title(dataset: str, table: Table) -> str:
@@ -85,16 +132,15 @@ def _title(dataset: str, table: Table) -> str:
     return f"BREC, {present} of {len(BREC_FAMILIES)} families"
 
 
-def _result(model: str, dataset: str, entries: tuple[Entry, ...], num_seeds: int) -> PairResult:
+def _result(model: str, dataset: str, entries: tuple[Entry, ...]) -> PairResult:
     """Add the numbers of entries, for the seeds that are finished in all of them."""
     own = [{} if entry.measurement is None else entry.measurement.pairs for entry in entries]
-    measured = all(entry.measurement is not None for entry in entries)
     seeds = {
         seed: reduce(add, (counts[seed] for counts in own))
         for seed in own[0]
         if all(seed in counts for counts in own)
     }
-    return PairResult(model, dataset, entries, seeds, num_seeds if measured else 0)
+    return PairResult(model, dataset, entries, seeds, min(entry.num_seeds for entry in entries))
 
 
 def _line(own: PairResult) -> Line:

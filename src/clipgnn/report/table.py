@@ -45,6 +45,7 @@ class Entry:
         paired: paired comparison with the best measurement; None for the best one, and if they do
             not have the same folds.
         not_applicable: why there is no measurement; empty if there is one, or no reason is given.
+        num_seeds: number of seeds that were asked for; 0 if the cell is not part of the experiment.
     """
 
     measurement: Measurement | None
@@ -53,6 +54,7 @@ class Entry:
     near_best: bool = False
     paired: Comparison | None = None
     not_applicable: str = ""
+    num_seeds: int = 0
 
     @property
     def differs(self) -> bool:
@@ -78,7 +80,6 @@ class Table:
         columns: its columns, one per data set.
         rows: its rows, one per model.
         over: what means and standard deviations are taken over.
-        num_seeds: number of seeds.
         provenance: origin of the numbers, in lines.
         missing: sentences about missing trials; none if all that were asked for are finished.
     """
@@ -88,7 +89,6 @@ class Table:
     columns: tuple[Column, ...]
     rows: tuple[Row, ...]
     over: str
-    num_seeds: int = 1
     provenance: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
 
@@ -162,6 +162,7 @@ def make_table(
         missing: sentences about missing trials.
     """
     found = {(cell.row, cell.dataset): cell for cell in cells}
+    seeds = {(cell.row, cell.dataset): experiment.num_seeds(cell) for cell in experiment.cells}
     columns, marked = [], []
     for dataset in experiment.datasets:
         own = [found[row.name, dataset] for row in experiment.rows if (row.name, dataset) in found]
@@ -178,6 +179,7 @@ def make_table(
                 found[row.name, dataset].measurement if (row.name, dataset) in found else None,
                 published(experiment.published, row.name, dataset),
                 not_applicable="" if dataset in row.datasets else row.not_applicable,
+                num_seeds=seeds.get((row.name, dataset), 0),
             )
             for row in experiment.rows
         ]
@@ -195,7 +197,6 @@ def make_table(
         tuple(columns),
         tuple(rows),
         _averaged_over(experiment),
-        len(experiment.seeds),
         tuple(provenance),
         tuple(missing),
     )
@@ -203,18 +204,21 @@ def make_table(
 
 def _averaged_over(experiment: Experiment) -> str:
     """Describe what means and standard deviations of the experiment are taken over."""
+    number = len(experiment.seeds)
+    some = "up to " * any(experiment.num_seeds(cell) < number for cell in experiment.cells)
     if experiment.split == "pairs":
-        if len(experiment.seeds) == 1:
+        if number == 1:
             return "one seed"
         return (
-            f"{len(experiment.seeds)} seeds: their mean, and the smallest and the largest of them "
+            f"{some}{number} seeds: their mean, and the smallest and the largest of them "
             "if they differ"
         )
     folds = f"{experiment.first_folds} folds"
     if experiment.first_folds < experiment.folds:
         folds = f"the first {experiment.first_folds} of {experiment.folds} folds"
-    seeds = len(experiment.seeds)
-    return f"{folds} of one seed" if seeds == 1 else f"{folds}, each the mean of {seeds} seeds"
+    if number == 1:
+        return f"{folds} of one seed"
+    return f"{folds}, each the mean of {some}{number} seeds"
 
 
 def _marked(entries: Sequence[Entry], maximize: bool, test_to_train: float) -> list[Entry]:
