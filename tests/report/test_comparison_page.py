@@ -123,6 +123,16 @@ def test_the_first_state_needs_no_script() -> None:
             "Whether they are isomorphic was not computed.",
         ),
         (
+            {
+                "rounds": [Round([0], [0])],
+                "canonical": None,
+                "canonical_problem": "No igraph.",
+                "complete": 1e-12,
+            },
+            "does not prove that the graphs are isomorphic: the network has random weights. "
+            "Whether they are isomorphic was not computed. No igraph.",
+        ),
+        (
             {"rounds": [Round([0], [0])], "canonical": None, "canonical_problem": "No igraph."},
             "The graphs are not isomorphic.",
         ),
@@ -144,7 +154,7 @@ def test_what_was_not_computed_is_explained() -> None:
     found = some(complete=None, canonical=None, canonical_problem="No igraph.", notes=["A note."])
     page = render_comparison(replace(found, most_enumerated=5))
     assert "a graph has 6 colorings, and at most 5 are enumerated" in page
-    assert "Not computed. No igraph." in page
+    assert "Not computed. No igraph. The graphs are not isomorphic, as" in page
     assert "<li>A note.</li>" in page
     assert "not computed, too many colorings" in page
 

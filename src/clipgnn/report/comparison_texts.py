@@ -31,7 +31,15 @@ def lead(comparison: Comparison) -> str:
         )
     same = "Message passing cannot distinguish the graphs: color refinement gives equal colors."
     if comparison.isomorphic is None:
-        return f"{same} Whether they are isomorphic was not computed."
+        # A difference would have proved that they are not isomorphic; equality proves nothing.
+        equal = (
+            " The maxima over all colorings (∞-CLIP) are equal too, which does not prove that the "
+            "graphs are isomorphic: the network has random weights."
+            if comparison.complete is not None
+            else ""
+        )
+        unknown = "Whether they are isomorphic was not computed."
+        return f"{same}{equal} {unknown} {comparison.canonical_problem or ''}".rstrip()
     if comparison.isomorphic:
         over_all = ", over all colorings" if comparison.complete is not None else ""
         return (
@@ -125,7 +133,10 @@ def canonical_text(comparison: Comparison) -> list[str]:
     """Describe what the canonical colorings say."""
     own = comparison.canonical
     if own is None:
-        return [f"Not computed. {comparison.canonical_problem}"]
+        sentences = [f"Not computed. {comparison.canonical_problem}"]
+        if comparison.isomorphic is False:
+            sentences.append("The graphs are not isomorphic, as the results above show.")
+        return sentences
     explained = (
         "A canonical coloring depends on the graph only, not on the order of its nodes. Isomorphic "
         "graphs are equal after their nodes are ordered by it, and other graphs are not."
