@@ -8,10 +8,11 @@ for (const player of document.querySelectorAll("[data-player]")) {
   const marker = player.querySelector(".marker");
   const show = () => {
     const step = slider.valueAsNumber - 1;
+    const fills = data.fills[data.numbers[step]];
     [data.first, data.second].forEach((steps, place) => {
       const colors = steps[step];
       drawings[place].querySelectorAll(".nodes > g").forEach((node, number) => {
-        const [fill, ink] = data.fills[colors[number]];
+        const [fill, ink] = fills[colors[number]];
         const name = node.dataset.name;
         node.firstChild.setAttribute("fill", fill);
         node.lastChild.setAttribute("fill", ink);

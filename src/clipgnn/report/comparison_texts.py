@@ -2,6 +2,9 @@
 
 from clipgnn.comparison.results import Comparison
 
+_MOST_ATTRIBUTES = 24
+"""Number of attributes of nodes that are listed."""
+
 
 def value(comparison: Comparison, difference: float) -> str:
     """Return a difference with three digits, and 0 for one that is due to rounding."""
@@ -96,9 +99,31 @@ def message_passing_text(comparison: Comparison) -> list[str]:
         "some color."
     )
     number = comparison.first_difference
-    if number is None:
-        return [explained, "Here the numbers are equal in all rounds."]
-    return [explained, f"Here they are different from round {number} on."]
+    result = (
+        "Here the numbers are equal in all rounds."
+        if number is None
+        else f"Here they are different from round {number} on."
+    )
+    return [explained, result, *_attributes_text(comparison)]
+
+
+def _attributes_text(comparison: Comparison) -> list[str]:
+    """Say which attributes the colors of round 0 are; nothing without attributes."""
+    start = comparison.rounds[0]
+    names = {
+        color: name
+        for graph, colors in ((comparison.first, start.first), (comparison.second, start.second))
+        for name, color in zip(graph.names, colors, strict=True)
+        if name
+    }
+    if not names:
+        return []
+    listed = [f"{color + 1} is {names[color]}" for color in sorted(names)]
+    more = len(listed) - _MOST_ATTRIBUTES
+    if more > 0:
+        listed[_MOST_ATTRIBUTES:] = [f"{more} more"]
+    one_or_more = f"{', '.join(listed[:-1])} and {listed[-1]}" if len(listed) > 1 else listed[0]
+    return [f"The colors of round 0 are the attributes of the nodes: {one_or_more}."]
 
 
 def colorings_text(comparison: Comparison) -> list[str]:

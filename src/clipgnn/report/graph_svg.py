@@ -78,19 +78,22 @@ class GraphDrawing:
     size: tuple[float, float]
     radius: float
 
-    def svg(self, identifier: str, colors: Sequence[int], palette: int, *, names: bool) -> str:
+    def svg(
+        self, identifier: str, colors: Sequence[int], *, palette: int, most: int, names: bool
+    ) -> str:
         """Return the graph with a coloring as an SVG element.
 
         Args:
             identifier: a name that no other drawing of the page has.
             colors: the color of each node, from 0.
-            palette: number of colors of all drawings that are compared with this one.
+            palette: number of colors of this drawing and of the other one beside it.
+            most: largest number of colors that the drawing will have.
             names: whether to write the attributes of the nodes too.
         """
         width, height = self.size
         known = fills(palette)
         own_names = self.graph.names if names else [""] * len(self.graph.names)
-        longest = max(len(label(name, palette - 1)) for name in own_names)
+        longest = max(len(label(name, most - 1)) for name in own_names)
         font = min(_FONT, 2.7 * self.radius / longest, 1.5 * self.radius)
         nodes = "".join(
             f'<g data-name="{text(name)}"><circle cx="{x:.1f}" cy="{y:.1f}" r="{self.radius:.1f}" '
