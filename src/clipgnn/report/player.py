@@ -45,7 +45,8 @@ class Player:
             f"{counted(len(own.graph.edges), 'edge')}</figcaption></figure>\n"
             for side, own, steps in zip("ab", self.drawn, (self.first, self.second), strict=True)
         )
-        shown = f'<div class="pair">\n{figures}{self.more}</div>\n'
+        kind = "pair wide" if any(own.large for own in self.drawn) else "pair"
+        shown = f'<div class="{kind}">\n{figures}{self.more}</div>\n'
         if not self.texts:
             return shown
         said = f'<output for="{self.identifier}">{text(self.texts[0])}</output>\n'
