@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from clipgnn.errors import OutputError
 from clipgnn.writing import check_writable, write_file
 
 
@@ -113,6 +114,7 @@ def test_a_null_device_is_written_to(tmp_path: Path) -> None:
 
 WRITE = """
 import os, sys
+from clipgnn.errors import OutputError
 from clipgnn.writing import write_file
 os.write(1, b"before\\n")
 write_file(sys.argv[1], b"content\\n")
@@ -133,3 +135,22 @@ def test_standard_output(name: str, redirected: bool, tmp_path: Path) -> None:
     else:
         printed = subprocess.run(command, capture_output=True, cwd=tmp_path, check=True).stdout
     assert printed == b"before\ncontent\nafter\n"
+
+
+@pytest.mark.skipif(not os.access("/proc", os.W_OK), reason="only root may try to write there")
+def test_a_folder_that_exists_but_allows_no_files(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to("/proc/page.html")
+    for path in ("/proc/page.html", tmp_path / "link"):
+        with pytest.raises(OutputError, match="created in the folder '/proc', which exists") as own:
+            write_file(path, b"")
+        assert "Create its folder" not in str(own.value)
+
+
+@pytest.mark.parametrize("name", ["", "no/file", "link"])
+def test_a_folder_that_does_not_exist(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("link").symlink_to("no/file")
+    with pytest.raises(OutputError, match=r"No such file or directory\. Create its folder first"):
+        write_file(name, b"")

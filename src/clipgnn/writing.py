@@ -162,9 +162,22 @@ def _copy_permissions(descriptor: int, earlier: os.stat_result) -> None:
         os.fchmod(descriptor, stat.S_IMODE(earlier.st_mode))
 
 
+def _existing_folder(path: str | os.PathLike[str]) -> str | None:
+    """Return the folder of a file, at the end of all links; None if there is no such folder."""
+    try:
+        folder = os.path.dirname(os.path.realpath(path)) if os.fspath(path) else ""
+    except (OSError, ValueError):  # such as a current folder that has been deleted
+        return None
+    return folder if os.path.isdir(folder) else None
+
+
 def _output_error(path: str | os.PathLike[str], error: OSError | ValueError) -> OutputError:
     reason, fix = str(error), "Check the permissions, or use another file."
     if isinstance(error, OSError):
         reason = error.strerror or reason
         fix = _FIXES.get(error.errno or 0, fix)
+        folder = _existing_folder(path) if error.errno == ENOENT else None
+        if folder is not None:  # such as /proc, where creating a file fails in this way
+            reason = f"No file can be created in the folder {folder!r}, which exists"
+            fix = "Use another folder."
     return OutputError(f"{os.fspath(path)!r} must be a file that can be written. {reason}. {fix}")

@@ -3,11 +3,12 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+import networkx as nx
 import pytest
 from tests.browser.chromium import CONTRAST, DESKTOP, PHONE, Browser
 
 from clipgnn.comparison.compare import compare
-from clipgnn.comparison.inputs import read_graph
+from clipgnn.comparison.inputs import GivenGraph, read_graph
 from clipgnn.report.comparison_page import render_comparison
 
 pytestmark = [pytest.mark.browser, pytest.mark.needs("igraph")]
@@ -37,8 +38,16 @@ STATE = """
 def pages(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("comparisons")
     pairs = {"small": ("hexagon", "two-triangles"), "rounds": ("decalin", "bicyclopentyl")}
-    for name, pair in {**pairs, "large": ("csl-199-2", "csl-199-3")}.items():
-        found = compare(*map(read_graph, pair))
+    given = {name: tuple(map(read_graph, pair)) for name, pair in pairs.items()}
+    given["large"] = read_graph("csl-199-2"), read_graph("csl-199-3")
+    graphs = [nx.random_regular_graph(3, 60, seed=seed) for seed in (0, 1)]
+    given["regular"] = GivenGraph("one", graphs[0]), GivenGraph("other", graphs[1])
+    given["components"] = (
+        GivenGraph("triangles", nx.disjoint_union_all([nx.cycle_graph(3)] * 40)),
+        GivenGraph("path", nx.path_graph(120)),
+    )
+    for name, (one, other) in given.items():
+        found = compare(one, other)
         (folder / f"{name}.html").write_text(render_comparison(found), encoding="utf-8")
     return folder
 
@@ -52,7 +61,7 @@ def without_scripts(browser: Browser) -> Iterator[Browser]:
 
 @BOTH
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-@pytest.mark.parametrize("name", ["small", "rounds", "large"])
+@pytest.mark.parametrize("name", ["small", "rounds", "large", "regular", "components"])
 def test_the_script_runs_nothing_is_loaded_and_everything_fits(
     browser: Browser, pages: Path, size: tuple[int, int], dark: bool, name: str
 ) -> None:
@@ -127,13 +136,72 @@ def test_the_page_without_scripts(without_scripts: Browser, pages: Path) -> None
 
 
 def test_numbers_can_be_read_on_a_phone(browser: Browser, pages: Path) -> None:
-    for name in ("small", "rounds", "large"):
+    for name in ("small", "rounds", "large", "regular", "components"):
         browser.open(pages / f"{name}.html", PHONE)
-        sizes = browser.evaluate(
-            "Array.from(document.querySelectorAll('svg text'), own =>"
-            " parseFloat(getComputedStyle(own).fontSize) * own.getScreenCTM().a)"
-        )
+        sizes = browser.evaluate(SIZES)
         assert min(sizes) >= 7.5, name
+
+
+SIZES = """
+Array.from(document.querySelectorAll("svg text")).filter(own => own.checkVisibility()).map(own =>
+  parseFloat(getComputedStyle(own).fontSize) * own.getScreenCTM().a)
+"""
+
+BOXES = """
+Array.from(document.querySelectorAll(".drawing"), drawing => {
+  const box = drawing.getBoundingClientRect();
+  const nodes = Array.from(drawing.querySelectorAll("circle"), own => own.getBoundingClientRect());
+  return {
+    scrolls: drawing.scrollWidth > drawing.clientWidth
+      || drawing.scrollHeight > drawing.clientHeight,
+    outside: nodes.filter(own => own.left < box.left || own.right > box.right
+      || own.top < box.top || own.bottom > box.bottom).length,
+    height: drawing.querySelector("svg").getBoundingClientRect().height,
+    labels: drawing.querySelector("text").checkVisibility(),
+    hint: drawing.querySelector(".hint").checkVisibility(),
+  };
+})
+"""
+
+
+@BOTH
+@pytest.mark.parametrize("name", ["small", "rounds", "large", "regular", "components"])
+def test_drawings_are_not_cut_off(
+    browser: Browser, pages: Path, size: tuple[int, int], name: str
+) -> None:
+    browser.open(pages / f"{name}.html", size)
+    boxes = browser.evaluate(BOXES)
+    assert len(boxes) == 6
+    for box in boxes:
+        assert not box["scrolls"]
+        assert box["outside"] == 0
+        assert box["height"] <= 561
+        assert box["hint"] is not box["labels"]
+    if name in ("small", "rounds") or (name == "regular" and size == DESKTOP):
+        assert all(box["labels"] for box in boxes)
+    if name == "large":
+        assert not any(box["labels"] for box in boxes)
+
+
+def test_a_node_without_a_number_can_be_tapped(browser: Browser, pages: Path) -> None:
+    browser.open(pages / "large.html", PHONE)
+    player = "document.getElementById('steps').closest('[data-player]')"
+    hint = f"{player}.querySelector('.hint').textContent"
+    assert "too small" in browser.evaluate(hint)
+    node = f"{player}.querySelectorAll('.nodes > g')[17]"
+    browser.evaluate(
+        f"(box => {player}.querySelector('svg').dispatchEvent(new MouseEvent('click', "
+        "{clientX: box.x + box.width / 2 + 1, clientY: box.y + box.height / 2})))"
+        f"({node}.firstChild.getBoundingClientRect())"
+    )
+    label = f"{node}.querySelector('text').textContent"
+    title = f"{node}.querySelector('title').textContent"
+    before = browser.evaluate(label)
+    assert browser.evaluate(hint) == f"Node 18: color {before}."
+    browser.evaluate(f"{player}.querySelector('button:last-of-type').click()")
+    assert browser.evaluate(label) != before
+    assert browser.evaluate(title) == f"Node 18: color {browser.evaluate(label)}"
+    assert browser.evaluate(hint) == f"{browser.evaluate(title)}."
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])

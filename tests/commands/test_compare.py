@@ -8,6 +8,7 @@ import networkx as nx
 import pytest
 
 from clipgnn import cli
+from clipgnn.coloring import labeling
 
 Command = Callable[..., tuple[int, str, str]]
 
@@ -44,6 +45,20 @@ def test_a_page(call: Command) -> None:
     assert call("hexagon", "two-triangles", "-q", "--seed", "1", "--colorings", "3")[0] == 0
     assert "Coloring 1 of 3:" in Path("comparison.html").read_text(encoding="utf-8")
     assert "The graphs are isomorphic." in call("Bw", "cycle-3")[2]
+
+
+def test_without_igraph(call: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "igraph", None)
+    monkeypatch.setattr(labeling, "_caches", {})
+    status, _, messages = call("hexagon", "hexagon")
+    assert status == 0
+    assert "Whether they are isomorphic was not computed. Canonical colorings require" in messages
+    assert (
+        "igraph, which is not installed. Install it: pip install 'clipgnn[canonical]'" in messages
+    )
+    assert "equal too, which does not prove that the graphs are isomorphic" in messages
+    assert "equal too" not in call("shrikhande", "rook-4x4")[2]
+    assert call("hexagon", "two-triangles")[2].startswith("The graphs are not isomorphic.")
 
 
 def test_the_list_of_examples(call: Command) -> None:

@@ -11,9 +11,9 @@ import pytest
 
 from clipgnn.comparison.results import CanonicalColorings, Comparison, GraphView, Round, Step
 from clipgnn.report.comparison_page import render_comparison
-from clipgnn.report.comparison_texts import lead
+from clipgnn.report.comparison_texts import lead, message_passing_text
 from clipgnn.report.difference_svg import DifferenceCurve, ticks
-from clipgnn.report.graph_svg import drawings, fills
+from clipgnn.report.graph_svg import PALETTE, drawings, fills
 
 PATH = [(0, 1), (1, 2)]
 EVIL = "</script><script>alert(1)</script>"
@@ -123,6 +123,16 @@ def test_the_first_state_needs_no_script() -> None:
             "Whether they are isomorphic was not computed.",
         ),
         (
+            {
+                "rounds": [Round([0], [0])],
+                "canonical": None,
+                "canonical_problem": "No igraph.",
+                "complete": 1e-12,
+            },
+            "does not prove that the graphs are isomorphic: the network has random weights. "
+            "Whether they are isomorphic was not computed. No igraph.",
+        ),
+        (
             {"rounds": [Round([0], [0])], "canonical": None, "canonical_problem": "No igraph."},
             "The graphs are not isomorphic.",
         ),
@@ -144,9 +154,44 @@ def test_what_was_not_computed_is_explained() -> None:
     found = some(complete=None, canonical=None, canonical_problem="No igraph.", notes=["A note."])
     page = render_comparison(replace(found, most_enumerated=5))
     assert "a graph has 6 colorings, and at most 5 are enumerated" in page
-    assert "Not computed. No igraph." in page
+    assert "Not computed. No igraph. The graphs are not isomorphic, as" in page
     assert "<li>A note.</li>" in page
     assert "not computed, too many colorings" in page
+
+
+def test_a_round_has_a_palette_of_its_own() -> None:
+    """Few colors can be distinguished, also if a later round has many."""
+    many = Round(list(range(12)), [0] * 12)
+    views = [GraphView(name, [""] * 12, [], 1) for name in "ab"]
+    page = render_comparison(
+        some(
+            first=views[0],
+            second=views[1],
+            rounds=[Round([0, 1, 2] * 4, [2, 0, 1] * 4), many],
+            steps=[Step(range(12), range(12), 0.0, 0.0)],
+            canonical=None,
+        )
+    )
+    before, _ = page.split("<script type=", 1)
+    assert set(re.findall(r'<circle[^>]* fill="([^"]+)"', before)) == set(PALETTE[:3])
+    [data] = [json.loads(own) for own in re.findall(r'json">(.*?)</script>', page)]
+    assert data["numbers"] == [3, 12]
+    assert [fill for fill, _ in data["fills"]["3"]] == list(PALETTE[:3])
+    assert len({fill for fill, _ in data["fills"]["12"]}) == 12
+
+
+def test_the_attributes_of_round_0_are_named() -> None:
+    first = GraphView("a", ["C", "N", "C"], PATH, 2)
+    second = GraphView("b", ["C", "O", "C"], PATH, 2)
+    start = Round([0, 1, 0], [0, 2, 0])
+    sentences = message_passing_text(some(first=first, second=second, rounds=[start]))
+    assert sentences[-1].endswith("attributes of the nodes: 1 is C, 2 is N and 3 is O.")
+    assert "attributes" not in " ".join(message_passing_text(some()))
+    names = [f"A{number + 1}" for number in range(40)]
+    many = GraphView("a", names, [], 1), GraphView("b", names, [], 1)
+    start = Round(range(40), range(40))
+    sentences = message_passing_text(some(first=many[0], second=many[1], rounds=[start]))
+    assert sentences[-1].endswith("24 is A24 and 16 more.")
 
 
 def test_text_can_be_read_on_every_fill() -> None:
@@ -180,7 +225,7 @@ def test_drawings_have_one_size_and_nodes_do_not_overlap() -> None:
 def test_drawings_of_small_graphs() -> None:
     for edges in ([], [(0, 0)]):
         [own] = drawings(GraphView("a", [""], edges, 1))
-        assert "<circle" in own.svg("x", [0], 1, names=True)
+        assert "<circle" in own.svg("x", [0], palette=1, most=1, names=True)
 
 
 def test_the_curve() -> None:

@@ -144,7 +144,12 @@ def _canonical(
         with warnings.catch_warnings():
             warnings.simplefilter("error", UserWarning)  # a labeling that takes too long
             colors = canonical_colors(batch)
-    except (MissingDependencyError, UserWarning) as error:
+    except MissingDependencyError:
+        return None, (
+            "Canonical colorings require igraph, which is not installed. Install it: "
+            "pip install 'clipgnn[canonical]'."
+        )
+    except UserWarning as error:
         return None, str(error)
     with torch.no_grad():
         rows = networks.with_colors.embed(

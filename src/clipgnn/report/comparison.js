@@ -1,4 +1,22 @@
 "use strict";
+// The text below a drawing whose nodes are too small for numbers: the node that was tapped.
+const picked = new Map();
+const describe = drawing => {
+  if (picked.has(drawing)) {
+    drawing.nextElementSibling.textContent = picked.get(drawing).lastChild.textContent + ".";
+  }
+};
+for (const drawing of document.querySelectorAll(".drawing svg")) {
+  drawing.addEventListener("click", event => {
+    const distance = node => {
+      const box = node.firstChild.getBoundingClientRect();
+      return Math.hypot(box.x + box.width / 2 - event.clientX, box.y + box.height / 2 - event.clientY);
+    };
+    const nodes = Array.from(drawing.querySelectorAll(".nodes > g"));
+    picked.set(drawing, nodes.reduce((one, other) => distance(other) < distance(one) ? other : one));
+    describe(drawing);
+  });
+}
 // One player for each element with steps: a slider, two buttons, and the nodes of two graphs.
 for (const player of document.querySelectorAll("[data-player]")) {
   const data = JSON.parse(player.querySelector("script").textContent);
@@ -8,15 +26,19 @@ for (const player of document.querySelectorAll("[data-player]")) {
   const marker = player.querySelector(".marker");
   const show = () => {
     const step = slider.valueAsNumber - 1;
+    const fills = data.fills[data.numbers[step]];
     [data.first, data.second].forEach((steps, place) => {
       const colors = steps[step];
       drawings[place].querySelectorAll(".nodes > g").forEach((node, number) => {
-        const [fill, ink] = data.fills[colors[number]];
+        const [fill, ink] = fills[colors[number]];
         const name = node.dataset.name;
-        node.firstChild.setAttribute("fill", fill);
-        node.lastChild.setAttribute("fill", ink);
-        node.lastChild.textContent = (name ? name + ", " : "") + (colors[number] + 1);
+        const [circle, label, title] = node.children;
+        circle.setAttribute("fill", fill);
+        label.setAttribute("fill", ink);
+        label.textContent = (name ? name + ", " : "") + (colors[number] + 1);
+        title.textContent = title.textContent.replace(/[0-9]+$/, colors[number] + 1);
       });
+      describe(drawings[place]);
       drawings[place].querySelector("desc").textContent =
         "Colors of the nodes in their order: " + colors.map(color => color + 1).join(", ");
     });

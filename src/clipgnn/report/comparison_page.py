@@ -25,6 +25,9 @@ from clipgnn.report.player import Player
 _MOST_LISTED = 8
 """Number of colors of a histogram that are listed."""
 
+_MOST_ROUNDS = 12
+"""Number of rounds whose histograms are shown without being opened."""
+
 
 def render_comparison(comparison: Comparison) -> str:
     """Render a comparison as one HTML page."""
@@ -94,11 +97,10 @@ def _message_passing(comparison: Comparison, drawn: Sequence[GraphDrawing]) -> s
         ],
         names=False,
     )
-    return (
-        paragraphs(message_passing_text(comparison))
-        + player.html()
-        + grid(names, rows, "Colors of color refinement", words=[1, 2])
-    )
+    numbers = grid(names, rows, "Colors of color refinement", words=[1, 2])
+    if len(rows) > _MOST_ROUNDS:
+        numbers = details("Numbers of nodes of each color", numbers)
+    return paragraphs(message_passing_text(comparison)) + player.html() + numbers
 
 
 def _histogram(colors: Sequence[int]) -> str:

@@ -2,6 +2,9 @@
 
 from clipgnn.comparison.results import Comparison
 
+_MOST_ATTRIBUTES = 24
+"""Number of attributes of nodes that are listed."""
+
 
 def value(comparison: Comparison, difference: float) -> str:
     """Return a difference with three digits, and 0 for one that is due to rounding."""
@@ -31,7 +34,15 @@ def lead(comparison: Comparison) -> str:
         )
     same = "Message passing cannot distinguish the graphs: color refinement gives equal colors."
     if comparison.isomorphic is None:
-        return f"{same} Whether they are isomorphic was not computed."
+        # A difference would have proved that they are not isomorphic; equality proves nothing.
+        equal = (
+            " The maxima over all colorings (∞-CLIP) are equal too, which does not prove that the "
+            "graphs are isomorphic: the network has random weights."
+            if comparison.complete is not None
+            else ""
+        )
+        unknown = "Whether they are isomorphic was not computed."
+        return f"{same}{equal} {unknown} {comparison.canonical_problem or ''}".rstrip()
     if comparison.isomorphic:
         over_all = ", over all colorings" if comparison.complete is not None else ""
         return (
@@ -88,9 +99,31 @@ def message_passing_text(comparison: Comparison) -> list[str]:
         "some color."
     )
     number = comparison.first_difference
-    if number is None:
-        return [explained, "Here the numbers are equal in all rounds."]
-    return [explained, f"Here they are different from round {number} on."]
+    result = (
+        "Here the numbers are equal in all rounds."
+        if number is None
+        else f"Here they are different from round {number} on."
+    )
+    return [explained, result, *_attributes_text(comparison)]
+
+
+def _attributes_text(comparison: Comparison) -> list[str]:
+    """Say which attributes the colors of round 0 are; nothing without attributes."""
+    start = comparison.rounds[0]
+    names = {
+        color: name
+        for graph, colors in ((comparison.first, start.first), (comparison.second, start.second))
+        for name, color in zip(graph.names, colors, strict=True)
+        if name
+    }
+    if not names:
+        return []
+    listed = [f"{color + 1} is {names[color]}" for color in sorted(names)]
+    more = len(listed) - _MOST_ATTRIBUTES
+    if more > 0:
+        listed[_MOST_ATTRIBUTES:] = [f"{more} more"]
+    one_or_more = f"{', '.join(listed[:-1])} and {listed[-1]}" if len(listed) > 1 else listed[0]
+    return [f"The colors of round 0 are the attributes of the nodes: {one_or_more}."]
 
 
 def colorings_text(comparison: Comparison) -> list[str]:
@@ -125,7 +158,10 @@ def canonical_text(comparison: Comparison) -> list[str]:
     """Describe what the canonical colorings say."""
     own = comparison.canonical
     if own is None:
-        return [f"Not computed. {comparison.canonical_problem}"]
+        sentences = [f"Not computed. {comparison.canonical_problem}"]
+        if comparison.isomorphic is False:
+            sentences.append("The graphs are not isomorphic, as the results above show.")
+        return sentences
     explained = (
         "A canonical coloring depends on the graph only, not on the order of its nodes. Isomorphic "
         "graphs are equal after their nodes are ordered by it, and other graphs are not."

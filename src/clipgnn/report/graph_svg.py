@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from clipgnn.comparison.results import GraphView
 from clipgnn.report.page_parts import text
-from clipgnn.report.placement import place_alike, smallest_distance
+from clipgnn.report.placement import SMALLEST_ROOM, place_alike, room, smallest_distance, turned
 
 # Okabe and Ito, without yellow and black; `figures.PALETTE` has the same (it imports matplotlib).
 PALETTE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#b8a800")
@@ -21,7 +21,13 @@ _SHADES = ("#00224e", "#35456c", "#666970", "#948e77", "#c8b866", "#fee838")
 _UNIT = 58.0  # of the drawing, for an edge of mean length
 _RADIUS = 17.0
 _FONT = 14.0
-_SMALLEST = 0.62  # factor by which a drawing may be reduced; letters are readable at this size
+_LARGEST_RADIUS = 24.0  # of nodes in a large drawing, which is reduced
+_LARGE = 360.0  # width or height, without margins, of a drawing that gets more of the page
+_HIGHEST = 560  # pixels of the page
+_SMALLEST_FONT = 7.6  # pixels of the page
+_DENSE = 1000  # number of edges that are drawn with thin lines
+
+_HINT = "The nodes are too small for their numbers. Point at a node, or tap it, to read its color."
 
 
 def fills(number: int) -> list[tuple[str, str]]:
@@ -62,6 +68,27 @@ def label(name: str, color: int) -> str:
     return ", ".join(filter(None, (name, str(color + 1))))
 
 
+def _described(number: int, name: str, color: int) -> str:
+    return f"Node {number + 1}{name and f', {name}'}: color {color + 1}"
+
+
+def _hidden_labels(identifier: str, needed: float, largest: float) -> str:
+    """Return the style that hides the labels of a drawing in a box that is less wide than needed.
+
+    Args:
+        identifier: that of the drawing.
+        needed: width of the drawing, in pixels, at which labels can be read.
+        largest: largest width that the drawing can have.
+    """
+    rules = (
+        f"#{identifier} .nodes text {{ display: none; }} "
+        f"#{identifier} + .hint {{ display: block; }}"
+    )
+    if needed <= largest:
+        rules = f"@container (max-width: {needed:.0f}px) {{ {rules} }}"
+    return f"<style>{rules}</style>\n"
+
+
 @dataclass(frozen=True)
 class GraphDrawing:
     """A graph with positions of its nodes, to be drawn with several colorings.
@@ -71,43 +98,59 @@ class GraphDrawing:
         places: `[nodes, 2]`, in units of the drawing.
         size: width and height of the drawing.
         radius: radius of the nodes.
+        large: whether the drawing needs much of the width of the page.
     """
 
     graph: GraphView
     places: NDArray[np.float64]
     size: tuple[float, float]
     radius: float
+    large: bool = False
 
-    def svg(self, identifier: str, colors: Sequence[int], palette: int, *, names: bool) -> str:
-        """Return the graph with a coloring as an SVG element.
+    def svg(
+        self, identifier: str, colors: Sequence[int], *, palette: int, most: int, names: bool
+    ) -> str:
+        """Return the graph with a coloring as an SVG element, which is as wide as its box.
+
+        Labels that would be too small to read are hidden, by the width of the box.
 
         Args:
             identifier: a name that no other drawing of the page has.
             colors: the color of each node, from 0.
-            palette: number of colors of all drawings that are compared with this one.
+            palette: number of colors of this drawing and of the other one beside it.
+            most: largest number of colors that the drawing will have.
             names: whether to write the attributes of the nodes too.
         """
         width, height = self.size
         known = fills(palette)
         own_names = self.graph.names if names else [""] * len(self.graph.names)
-        longest = max(len(label(name, palette - 1)) for name in own_names)
-        font = min(_FONT, 2.7 * self.radius / longest, 1.5 * self.radius)
+        longest = max(len(label(name, most - 1)) for name in own_names)
+        font = min(
+            max(_FONT, 1.2 * self.radius) if self.large else _FONT,
+            2.7 * self.radius / longest,
+            1.5 * self.radius,
+        )
         nodes = "".join(
             f'<g data-name="{text(name)}"><circle cx="{x:.1f}" cy="{y:.1f}" r="{self.radius:.1f}" '
             f'fill="{known[color][0]}"/><text x="{x:.1f}" y="{y:.1f}" fill="{known[color][1]}">'
-            f"{text(label(name, color))}</text></g>\n"
-            for (x, y), name, color in zip(self.places, own_names, colors, strict=True)
+            f"{text(label(name, color))}</text>"
+            f"<title>{text(_described(number, self.graph.names[number], color))}</title></g>\n"
+            for number, ((x, y), name, color) in enumerate(
+                zip(self.places, own_names, colors, strict=True)
+            )
         )
         described = ", ".join(str(color + 1) for color in colors)
+        largest = min(1.25 * width, _HIGHEST * width / height)
         return (
-            f'<div class="scroll drawing" tabindex="0" role="region" '
-            f'aria-label="Drawing of {text(self.graph.name)}">'
-            f'<svg viewBox="0 0 {width:.0f} {height:.0f}" role="img" style="min-width:'
-            f'{_SMALLEST * width:.0f}px;max-width:{1.25 * width:.0f}px" '
+            f'<div class="drawing{" large" if self.large else ""}">\n'
+            f"{_hidden_labels(identifier, _SMALLEST_FONT / font * width, largest)}"
+            f'<svg id="{identifier}" viewBox="0 0 {width:.0f} {height:.0f}" role="img" '
+            f'style="max-width:{largest:.0f}px" '
             f'aria-labelledby="{identifier}-title {identifier}-desc">'
             f'<title id="{identifier}-title">{text(self.graph.name)}</title>'
             f'<desc id="{identifier}-desc">Colors of the nodes in their order: {described}</desc>\n'
-            f'{self._edges()}<g class="nodes" font-size="{font:.1f}">\n{nodes}</g></svg></div>\n'
+            f'{self._edges()}<g class="nodes" font-size="{font:.1f}">\n{nodes}</g></svg>\n'
+            f'<p class="hint note">{_HINT}</p></div>\n'
         )
 
     def _edges(self) -> str:
@@ -123,7 +166,8 @@ class GraphDrawing:
             for one, other in self.graph.edges
             if one == other
         )
-        return f'<path class="edges" d="{lines}"/>{loops}\n' if lines else loops
+        kind = "edges dense" if len(self.graph.edges) > _DENSE else "edges"
+        return f'<path class="{kind}" d="{lines}"/>{loops}\n' if lines else loops
 
 
 def drawings(*graphs: GraphView) -> list[GraphDrawing]:
@@ -135,8 +179,14 @@ def drawings(*graphs: GraphView) -> list[GraphDrawing]:
         own.add_edges_from(graph.edges)
         plain.append(own)
     spots = [_UNIT * own * [1, -1] for own in place_alike(*plain)]
+    if large := _extent(spots) > _LARGE:
+        spots = [turned(own) for own in spots]
     nearest = min(smallest_distance(own) for own in spots)
-    radius = min(_RADIUS, 0.42 * nearest)
+    largest = min(max(_RADIUS, _RADIUS * _extent(spots) / _LARGE), _LARGEST_RADIUS)
+    part = 0.42
+    if large:  # Smaller nodes, so that the edges between them can be seen.
+        part = 0.4 if min(map(room, spots)) >= SMALLEST_ROOM else 0.3
+    radius = min(largest, part * nearest)
     margin = 2 * radius + 2
     extents = np.max([np.ptp(own, axis=0) for own in spots], axis=0) + 2 * margin
     extents = np.maximum(extents, [4 * _UNIT, 2 * _UNIT])
@@ -146,6 +196,12 @@ def drawings(*graphs: GraphView) -> list[GraphDrawing]:
             own - (own.min(axis=0) + own.max(axis=0)) / 2 + extents / 2,
             (float(extents[0]), float(extents[1])),
             radius,
+            large,
         )
         for graph, own in zip(graphs, spots, strict=True)
     ]
+
+
+def _extent(spots: Sequence[NDArray[np.float64]]) -> float:
+    """Return the largest width or height of several drawings."""
+    return max(float(np.ptp(own, axis=0).max()) for own in spots)

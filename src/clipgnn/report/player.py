@@ -3,6 +3,7 @@
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from clipgnn.errors import counted
 from clipgnn.report.graph_svg import GraphDrawing, fills
@@ -36,23 +37,22 @@ class Player:
 
     def html(self) -> str:
         """Return the figures in the first state and, for several steps, what changes them."""
-        palette = max(
-            color for steps in (self.first, self.second) for own in steps for color in own
-        )
-        palette += 1
+        numbers = self._numbers()
+        svg = partial(GraphDrawing.svg, palette=numbers[0], most=max(numbers), names=self.names)
         figures = "".join(
-            f"<figure>{own.svg(f'{self.identifier}-{side}', steps[0], palette, names=self.names)}"
-            f"<figcaption>{text(own.graph.name)}: {counted(len(own.graph.names), 'node')}, "
+            f"<figure>{svg(own, f'{self.identifier}-{side}', steps[0])}<figcaption>"
+            f"{text(own.graph.name)}: {counted(len(own.graph.names), 'node')}, "
             f"{counted(len(own.graph.edges), 'edge')}</figcaption></figure>\n"
             for side, own, steps in zip("ab", self.drawn, (self.first, self.second), strict=True)
         )
-        shown = f'<div class="pair">\n{figures}{self.more}</div>\n'
+        kind = "pair wide" if any(own.large for own in self.drawn) else "pair"
+        shown = f'<div class="{kind}">\n{figures}{self.more}</div>\n'
         if not self.texts:
             return shown
         said = f'<output for="{self.identifier}">{text(self.texts[0])}</output>\n'
         if len(self.texts) == 1:
             return said + shown
-        return f"<div data-player>\n{self._controls()}{said}{shown}{self._data(palette)}</div>\n"
+        return f"<div data-player>\n{self._controls()}{said}{shown}{self._data(numbers)}</div>\n"
 
     def _controls(self) -> str:
         # Hidden without JavaScript, which they need.
@@ -65,9 +65,14 @@ class Player:
             f'<button type="button" aria-label="Next: {name}">Next</button></div>\n'
         )
 
-    def _data(self, palette: int) -> str:
+    def _numbers(self) -> list[int]:
+        """Return the number of colors of each step, of both graphs together."""
+        return [max(*one, *other) + 1 for one, other in zip(self.first, self.second, strict=True)]
+
+    def _data(self, numbers: Sequence[int]) -> str:
         data = {
-            "fills": fills(palette),
+            "fills": {number: fills(number) for number in sorted(set(numbers))},
+            "numbers": numbers,
             "first": self.first,
             "second": self.second,
             "texts": self.texts,
