@@ -26,8 +26,9 @@ class Orbits(Scheme):
     """∞-CLIP, computed on one coloring of each class of colorings under automorphisms.
 
     Two colorings that an automorphism maps to each other give the same colored graph, and so the
-    same outputs. The maximum over the classes is that over all colorings, and there are |Aut| times
-    as few of them, because no automorphism but the identity keeps a coloring.
+    same outputs. The maximum over the classes is that over all colorings. The number of classes is
+    that of all colorings divided by the number of automorphisms, because none but the identity
+    keeps a coloring.
     """
 
     name = "orbits"
