@@ -1,5 +1,6 @@
 """Trials name the data they are trained on, and are trained on no other."""
 
+import sys
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -11,7 +12,12 @@ from tests.datasets.gin_text_files import write_pairs
 from tests.experiments.own_files import write_paths
 
 from clipgnn.datasets.properties import circular_skip_links
-from clipgnn.errors import DatasetFileError, DatasetNotFoundError, InvalidParameterError
+from clipgnn.errors import (
+    DatasetFileError,
+    DatasetNotFoundError,
+    InvalidParameterError,
+    MissingDependencyError,
+)
 from clipgnn.experiments.content import parse_experiment
 from clipgnn.experiments.data import _joined, fingerprint_of, fingerprints, load
 from clipgnn.experiments.executors.in_process import InProcessExecutor
@@ -182,3 +188,20 @@ def test_a_missing_file(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(DatasetNotFoundError, match=r"file or folder 'pairs@1\.txt'"):
         prepare_experiment(file_spec())
+
+
+@pytest.mark.parametrize("parameters", [{}, {"num_colorings": 1}, {"num_colorings": 0}])
+def test_igraph_is_needed_for_canonical_colorings(
+    parameters: dict[str, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is found to be missing before the first trial, also with the default of num_colorings."""
+    row = {"model": "clip", "name": "CLIP", "coloring": "canonical", **parameters}
+    content = {"datasets": ["csl"], "protocol": "last", "folds": 2, "models": [row]}
+    experiment = parse_experiment(content, "e", "e.toml")
+    monkeypatch.setitem(sys.modules, "igraph", None)
+    monkeypatch.setattr("clipgnn.coloring.labeling._caches", {})
+    if parameters.get("num_colorings") == 0:
+        prepare_experiment(experiment)
+    else:
+        with pytest.raises(MissingDependencyError, match="require igraph"):
+            prepare_experiment(experiment)

@@ -76,7 +76,8 @@ def prepare_experiment(experiment: Experiment, options: RunOptions | None = None
 def _check_igraph(configuration: Configuration, graphs: Any) -> None:
     """Check that igraph is installed if a model needs it for the graphs."""
     coloring = configuration.parameters.get("coloring")
-    colored = coloring in ("canonical", "orbits") and configuration.parameters.get("num_colorings")
+    colored = coloring in ("canonical", "orbits")
+    colored = colored and configuration.parameters.get("num_colorings") != 0
     if not colored and configuration.model != "patchy-san":
         return
     try:
