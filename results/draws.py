@@ -7,11 +7,17 @@ predicts the test graphs of each trial, and its fresh graphs, several times. Wit
 graphs are predicted that the trials did not score: those of another seed of a generated data set.
 Rows with several configurations are left out. Numbers are means over the finished trials of a row;
 see `NUMBERS`. The trials are those of the last run of the store, or of `--experiment FILE`.
+`--processes` predicts several trials at the same time.
 """
 
 import argparse
 import json
 from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
+from functools import partial
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -69,9 +75,11 @@ def numbers_of(outputs: torch.Tensor, targets: torch.Tensor) -> dict[str, float]
     }
 
 
-def measure(
-    store: Path, trial: Trial, root: str | None, draws: int, *, fresh: bool
-) -> dict[str, dict[str, float]]:
+Numbers = dict[str, dict[str, float]]
+"""The numbers of a trial for each part, `test` and `fresh`."""
+
+
+def measure(trial: Trial, *, store: Path, root: str | None, draws: int, fresh: bool) -> Numbers:
     """The numbers of a trial for its test graphs, and for fresh graphs if it has them, or must."""
     model, kept = load_model(store, trial), load_predictions(store, trial)
     loaded = load(trial, root)
@@ -95,6 +103,20 @@ def means(rows: list[dict[str, float]]) -> dict[str, float]:
     }
 
 
+@contextmanager
+def measuring(
+    measure_trial: Callable[[Trial], Numbers], processes: int
+) -> Iterator[Callable[[Sequence[Trial]], list[Numbers]]]:
+    """A function that measures trials, in one process or several."""
+    torch.set_num_threads(1)
+    if processes == 1:
+        yield lambda trials: [measure_trial(trial) for trial in trials]
+        return
+    context = get_context("spawn")
+    with ProcessPoolExecutor(processes, context, torch.set_num_threads, (1,)) as pool:
+        yield lambda trials: list(pool.map(measure_trial, trials))
+
+
 def main() -> None:
     """Measure all rows of a store, and write the numbers."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -105,10 +127,17 @@ def main() -> None:
     parser.add_argument("--fresh", action="store_true", help="also predict graphs of another seed")
     parser.add_argument("--datasets", nargs="+", help="names of data sets; by default all")
     parser.add_argument("--models", nargs="+", help="names of rows; by default all")
+    parser.add_argument("--processes", type=int, default=1)
     parser.add_argument("--output", type=Path, required=True)
     arguments = parser.parse_args()
     check_writable(arguments.output)
-    torch.set_num_threads(1)
+    measure_trial = partial(
+        measure,
+        store=arguments.store,
+        root=arguments.root,
+        draws=arguments.draws,
+        fresh=arguments.fresh,
+    )
     found: dict[str, dict[str, Any]] = defaultdict(dict)
     with Store(arguments.store) as store:
         results = store.results()
@@ -129,34 +158,25 @@ def main() -> None:
                 "--fresh requires data sets that are generated from a seed. Got "
                 f"{', '.join(sorted(other))}. Name others with --datasets."
             )
-        for cell in cells:
-            if len(cell.configurations) > 1:
-                continue
-            trials = [
-                trial
-                for trial in experiment.trials_of(cell, cell.configurations[0])
-                if trial.identity in results
-            ]
-            if not trials:
-                continue
-            parts: dict[str, list[dict[str, float]]] = defaultdict(list)
-            for trial in trials:
-                for part, numbers in measure(
-                    arguments.store,
-                    trial,
-                    arguments.root,
-                    arguments.draws,
-                    fresh=arguments.fresh,
-                ).items():
-                    parts[part].append(numbers)
-            seconds = float(np.mean([results[trial.identity].seconds for trial in trials]))
-            rows = {part: means(own) for part, own in parts.items()}
-            found[cell.dataset][cell.row] = {
-                "trials": len(trials),
-                **rows,
-                "training_seconds": seconds,
-            }
-            print(cell.dataset, cell.row, found[cell.dataset][cell.row], flush=True)
+        with measuring(measure_trial, arguments.processes) as measure_trials:
+            for cell in cells:
+                if len(cell.configurations) > 1:
+                    continue
+                trials = [
+                    trial
+                    for trial in experiment.trials_of(cell, cell.configurations[0])
+                    if trial.identity in results
+                ]
+                if not trials:
+                    continue
+                measured = measure_trials(trials)
+                seconds = float(np.mean([results[trial.identity].seconds for trial in trials]))
+                found[cell.dataset][cell.row] = {
+                    "trials": len(trials),
+                    **{part: means([own[part] for own in measured]) for part in measured[0]},
+                    "training_seconds": seconds,
+                }
+                print(cell.dataset, cell.row, found[cell.dataset][cell.row], flush=True)
     record = {
         "experiment": experiment.name,
         "draws": arguments.draws,

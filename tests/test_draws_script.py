@@ -104,6 +104,9 @@ def test_a_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         assert found["canonical"][part]["spread"] == 0
         numbers = found["canonical"][part]
         assert numbers["one_draw"] == pytest.approx(numbers["mean_of_draws"])
+    monkeypatch.setattr(sys, "argv", [*sys.argv, "--processes", "2"])
+    draws.main()
+    assert json.loads(output.read_text())["datasets"]["csl"] == found
 
 
 def test_fresh_graphs_of_a_file_are_refused(
