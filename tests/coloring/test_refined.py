@@ -11,8 +11,9 @@ from tests.coloring.invariant_examples import atlas, colored_graphs, relabeled
 from torch import Tensor
 
 from clipgnn import CLIP, PackedGraphs
-from clipgnn.coloring import individualized
+from clipgnn.coloring import individualized, refined
 from clipgnn.coloring.individualized import Individualized, PoolSampler
+from clipgnn.coloring.labeling import canonical_colors
 from clipgnn.coloring.precomputed import All
 from clipgnn.coloring.refined import Refined, stable_colors
 from clipgnn.coloring.stream import AllColorings
@@ -73,13 +74,34 @@ def test_colorings_are_valid_for_all() -> None:
     """Refined colorings are some of all colorings, Eq. (4)."""
     batch = PackedGraphs.from_networkx([nx.path_graph(5)]).to_batch()
     everything = {tuple(own) for own in AllColorings(All().partition(batch)).all().tolist()}
-    refined = {tuple(own) for own in AllColorings(Refined().partition(batch)).all().tolist()}
-    assert refined < everything
-    assert len(refined) == 4
+    some = {tuple(own) for own in AllColorings(Refined().partition(batch)).all().tolist()}
+    assert some < everything
+    assert len(some) == 4
 
 
-def test_roots_are_distinct_and_give_all_colorings_of_a_rigid_graph() -> None:
-    """A cycle has, from each root, pairs of nodes at equal distances."""
+def test_refinement_of_long_paths_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Colors that are not stable are valid too: they do not depend on the order of the nodes."""
+    monkeypatch.setattr(refined, "MAX_ROUNDS", 2)
+    batch = PackedGraphs.from_networkx([nx.path_graph(9), nx.cycle_graph(4)]).to_batch()
+    assert Refined().partition(batch).exact_counts() == [2 * 2 * 120, 24]
+    other, number = relabeled(batch, 0)
+    assert torch.equal(stable_colors(other)[number], stable_colors(batch))
+    for scheme in (Individualized(), Refined()):
+        [drawn] = scheme.stream(batch, scheme.partition(batch), 1, None).all()
+        assert drawn[:9].sort().values.tolist() == [*range(9)]
+
+
+@pytest.mark.needs("igraph")
+def test_canonical_colorings_need_no_stable_colors(monkeypatch: pytest.MonkeyPatch) -> None:
+    batch = PackedGraphs.from_networkx([nx.path_graph(9), nx.cycle_graph(5)]).to_batch()
+    monkeypatch.setattr(refined, "MAX_ROUNDS", 1)
+    other, _ = relabeled(batch, 0)
+    first, second = (colored_graphs(own, canonical_colors(own)) for own in (batch, other))
+    assert first == second
+
+
+def test_roots_are_distinct_and_give_all_colorings() -> None:
+    """A cycle has, from each root, pairs of nodes at equal distances, which have two orders."""
     batch = PackedGraphs.from_networkx([nx.cycle_graph(5)]).to_batch()
     partition = Individualized().partition(batch)
     generator = torch.Generator().manual_seed(0)

@@ -114,6 +114,18 @@ def test_nothing_to_refine() -> None:
     assert refine_within_graphs(nothing, nothing.view(2, 0), nothing).numel() == 0
 
 
+@pytest.mark.parametrize("rounds", [0, 1, 3, 8])
+def test_a_limited_number_of_rounds(rounds: int) -> None:
+    """Each round distinguishes two more nodes of a path, from both ends."""
+    path = nx.path_graph(12)
+    edges = torch.tensor([*path.edges, *((b, a) for a, b in path.edges)]).t()
+    nodes = torch.zeros(12, dtype=torch.int64)
+    found = refine_within_graphs(nodes, edges, nodes, rounds)
+    expected = list(refinement_rounds(nodes, edges))[: rounds + 1][-1]
+    assert (found[:, None] < found).equal(expected[:, None] < expected)
+    assert found.unique().numel() == min(rounds + 1, 6)
+
+
 def test_long_sequences_are_compared_while_their_rank_is_not_known(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
+from tests.report.color_vision import SIMULATIONS, smallest_difference
 
 from clipgnn.comparison.results import CanonicalColorings, Comparison, GraphView, Round, Step
 from clipgnn.report.comparison_page import render_comparison
@@ -206,6 +207,13 @@ def test_text_can_be_read_on_every_fill() -> None:
         for fill, ink in found:
             one, other = sorted([light(fill), light(ink)])
             assert (other + 0.05) / (one + 0.05) >= 4.5
+
+
+@pytest.mark.parametrize("simulation", SIMULATIONS)
+def test_fills_can_be_distinguished_with_color_blindness(simulation: str) -> None:
+    """A difference of 2 is just noticeable. All colors of the palette are those of seven colors."""
+    assert smallest_difference([fill for fill, _ in fills(7)], simulation) > 15
+    assert smallest_difference(["#e69f00", "#b8a800"], "protanopia") < 1
 
 
 def test_drawings_have_one_size_and_nodes_do_not_overlap() -> None:

@@ -7,6 +7,7 @@ from html.parser import HTMLParser
 
 import numpy as np
 import pytest
+from tests.report.color_vision import SIMULATIONS, smallest_difference
 from tests.report.examples import PARTLY, WHOLE
 from tests.report.kept import run_with_predictions
 from tests.report.test_escaping import NASTY, TABLE
@@ -176,3 +177,14 @@ def test_the_numbers_of_a_real_report(tmp_path):
                 assert f"{entry.paired.p_value:.3g}" in shown
     assert 'Protocol "gin"' in shown
     assert "clipgnn experiment run small" in shown
+
+
+@pytest.mark.parametrize("simulation", SIMULATIONS)
+def test_lines_can_be_distinguished_with_color_blindness(simulation: str) -> None:
+    """On light, dark and printed pages."""
+    style = re.search(r"<style>(.*?)</style>", plain_page(), re.S)
+    assert style is not None
+    colors = re.findall(r"--color-\d: (#[0-9a-f]{6})", style[1])
+    assert len(colors) == 3 * len(PALETTE)
+    for start in range(0, len(colors), len(PALETTE)):
+        assert smallest_difference(colors[start : start + len(PALETTE)], simulation) > 9

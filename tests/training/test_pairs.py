@@ -10,6 +10,7 @@ from scipy.stats import chi2
 
 from clipgnn import PackedGraphs
 from clipgnn.errors import InvalidParameterError, TooManyColoringsError
+from clipgnn.experiments.reading import find_experiment, read_experiment
 from clipgnn.graphs.relabeling import relabeled
 from clipgnn.training import ModelSpec
 from clipgnn.training.pairs import (
@@ -66,6 +67,58 @@ def test_isomorphic_graphs_are_not_distinguished() -> None:
     for parameters in ({"coloring": "canonical"}, {"num_colorings": 2}):
         [own] = compare_pairs(graphs, ModelSpec("clip", {**SMALL, **parameters}), [3], epochs=5)
         assert not own.separated
+
+
+def test_networks_that_distinguish_copies_are_unreliable(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A network whose embeddings depend on the place in a batch, among copies of the first graph."""
+    embeddings = _Comparison._embeddings
+
+    def biased(self: _Comparison, chosen: torch.Tensor) -> torch.Tensor:
+        place = torch.arange(chosen.shape[1]) % 2
+        return embeddings(self, chosen) + 10.0 * (place * (chosen % 128 >= 64))[..., None]
+
+    graphs = regular_pair().subset(torch.tensor([0, 0]))
+    spec = ModelSpec("clip", {**SMALL, "coloring": "canonical"})
+    [sound] = compare_pairs(graphs, spec, [3], epochs=1)
+    assert (sound.separated, sound.reliable) == (False, True)
+    monkeypatch.setattr(_Comparison, "_embeddings", biased)
+    [own] = compare_pairs(graphs, spec, [3], epochs=1)
+    assert own.within > 1e6
+    assert own.between == pytest.approx(sound.between)
+    assert (own.separated, own.reliable) == (False, False)
+
+
+def test_random_colorings_of_copies_differ() -> None:
+    spec = ModelSpec("clip", {**SMALL, "num_colorings": 1})
+    for own in compare_pairs(regular_pair(), spec, [0, 1], epochs=1):
+        assert 1e-3 < own.within < LIMIT
+
+
+def test_the_recipe_is_that_of_brec(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Adam, 20 epochs of 4 batches, 8 copies of each graph in turn; then all copies once."""
+    given, batches = [], []
+    adam, embeddings = torch.optim.Adam, _Comparison._embeddings
+
+    def recorded_adam(weights: Any, **options: float) -> torch.optim.Adam:
+        given.append(options)
+        return adam(weights, **options)
+
+    def recorded(self: _Comparison, chosen: torch.Tensor) -> torch.Tensor:
+        batches.append((self.network.training, chosen.tolist()))
+        return embeddings(self, chosen)
+
+    monkeypatch.setattr(torch.optim, "Adam", recorded_adam)
+    monkeypatch.setattr(_Comparison, "_embeddings", recorded)
+    compare_pairs(regular_pair().subset(torch.tensor([0, 1])), ModelSpec("gin", SMALL), [0])
+    assert given == [{"lr": 1e-4, "weight_decay": 1e-4}]
+    in_training = [own for training, own in batches if training]
+    assert len(in_training) == 20 * 4
+    assert in_training[:4] == [[[*range(start, start + 16)]] for start in range(0, 64, 16)]
+    evaluated = [number for training, [own] in batches if not training for number in own]
+    assert evaluated == [*range(128)]
+    for trial in read_experiment(find_experiment("expressivity")).trials():
+        recipe = [trial.recipe[own] for own in ("epochs", "batch_size", "learning_rate")]
+        assert recipe == [20, 16, 1e-4]
 
 
 def test_members_do_not_depend_on_the_other_pairs() -> None:

@@ -8,7 +8,7 @@ from typing_extensions import override
 
 from clipgnn.coloring.groups import Partition
 from clipgnn.coloring.random_bits import RandomBits
-from clipgnn.coloring.refined import ranks_in_attribute_groups
+from clipgnn.coloring.refined import ranks_in_attribute_groups, refined_colors
 from clipgnn.coloring.schemes import Sampler, Scheme
 from clipgnn.coloring.stream import InMemoryColorings
 from clipgnn.graphs.capacity import FixedBatch
@@ -17,7 +17,6 @@ from clipgnn.graphs.packed import PackedGraphs
 from clipgnn.ops.hashing import hashed_integers, shift_right
 from clipgnn.ops.numbering import order_rows, ranks_in_groups
 from clipgnn.ops.pointers import inverse_order
-from clipgnn.ops.refinement import refine_within_graphs
 from clipgnn.shapes import Colorings
 
 POOL = 32
@@ -101,9 +100,7 @@ def _colors_from_roots(
 
 
 def _refined(graphs: ExactBatch, roots: Bool[Tensor, "nodes"]) -> Tensor:
-    return refine_within_graphs(
-        order_rows(graphs.x) * 2 + roots, graphs.edge_index, graphs.graph_of_node
-    )
+    return refined_colors(graphs, order_rows(graphs.x) * 2 + roots)
 
 
 def _copies_at_once(graphs: ExactBatch) -> int:

@@ -14,6 +14,10 @@ from clipgnn.ops.numbering import order_rows
 from clipgnn.ops.pointers import inverse_order
 from clipgnn.ops.refinement import refine_within_graphs
 
+MAX_ROUNDS = 1000
+"""Number of rounds of refinement. A path of n nodes needs n / 2 until its colors are stable, each
+of which computes new colors of nearly all nodes."""
+
 
 class Refined(Random):
     """k random colorings in which only nodes that 1-WL does not distinguish exchange colors.
@@ -22,7 +26,7 @@ class Refined(Random):
     classes have consecutive colors, in the order of the stable colors, which does not depend on the
     order of the nodes. The colorings are therefore some of those of Eq. (4), the same ones for
     isomorphic graphs, and a maximum over all of them is universal by the same proof. A graph whose
-    nodes 1-WL distinguishes has one coloring.
+    nodes 1-WL distinguishes has one coloring. Refinement ends after `MAX_ROUNDS` rounds.
     """
 
     name = "refined"
@@ -35,9 +39,15 @@ class Refined(Random):
 def stable_colors(graphs: ExactBatch) -> Int[Tensor, "nodes"]:
     """Stable colors of 1-WL, in an order that does not depend on the order of the nodes.
 
-    Nodes with other attributes have other colors. Attributes and weights of edges are ignored.
+    Nodes with other attributes have other colors. Attributes and weights of edges are ignored. The
+    colors of a graph that needs more than `MAX_ROUNDS` rounds are those of the last round.
     """
-    return refine_within_graphs(order_rows(graphs.x), graphs.edge_index, graphs.graph_of_node)
+    return refined_colors(graphs, order_rows(graphs.x))
+
+
+def refined_colors(graphs: ExactBatch, colors: Tensor) -> Int[Tensor, "nodes"]:
+    """Refine given colors of the nodes within each graph, in at most `MAX_ROUNDS` rounds."""
+    return refine_within_graphs(colors, graphs.edge_index, graphs.graph_of_node, MAX_ROUNDS)
 
 
 def partition_by_rank(graphs: ExactBatch, ranks: Tensor, keys: Tensor | None = None) -> Partition:

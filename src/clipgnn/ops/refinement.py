@@ -58,6 +58,7 @@ def refine_within_graphs(
     colors: Int[Tensor, "nodes"],
     edge_index: Int[Tensor, "2 edges"],
     graph_of_node: Int[Tensor, "nodes"],
+    max_rounds: int | None = None,
 ) -> Int[Tensor, "nodes"]:
     """Refine colors as `refine_colors` does, if colors of different graphs are not compared.
 
@@ -69,6 +70,8 @@ def refine_within_graphs(
         colors: integers, equal for nodes that are equal before the refinement.
         edge_index: edges of all graphs, with nodes numbered across the graphs.
         graph_of_node: number of the graph of each node.
+        max_rounds: number of rounds after which colors are returned that may not be stable. They do
+            not depend on the order of the nodes either.
 
     Returns:
         Colors that are ordered by graph first: a color is the number of nodes with smaller colors.
@@ -78,7 +81,9 @@ def refine_within_graphs(
     colors = _smaller(graph_of_node * _count(colors) + colors)
     active = _in_shared_classes(colors, torch.arange(colors.numel(), device=colors.device))
     position = torch.full_like(colors, -1)
-    while active.numel():
+    rounds = 0
+    while active.numel() and rounds != max_rounds:
+        rounds += 1
         position.fill_(-1)
         position[active] = torch.arange(active.numel(), device=active.device)
         kept = position[target] >= 0  # nodes that have left do not return

@@ -11,8 +11,8 @@ from clipgnn.comparison.results import GraphView
 from clipgnn.report.page_parts import text
 from clipgnn.report.placement import SMALLEST_ROOM, place_alike, room, smallest_distance, turned
 
-# Okabe and Ito, without yellow and black; `figures.PALETTE` has the same (it imports matplotlib).
-PALETTE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#b8a800")
+# Okabe and Ito, without black; `figures.PALETTE` has the same colors (it imports matplotlib).
+PALETTE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#f0e442")
 """Fills of the nodes, which can be distinguished with color blindness."""
 
 _SHADES = ("#00224e", "#35456c", "#666970", "#948e77", "#c8b866", "#fee838")
