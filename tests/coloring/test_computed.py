@@ -69,6 +69,18 @@ def test_other_numbers_of_colorings(coloring: str | Scheme, k: int, message: str
         with_colorings(rings().subset(torch.tensor([0, 6])), coloring, k)
 
 
+@pytest.mark.parametrize(("coloring", "k"), [("all", 6), ("orbits", 3)])
+@pytest.mark.needs("igraph")
+def test_all_graphs_must_have_the_number_of_colorings(coloring: str, k: int) -> None:
+    """Paths of 3 and 2 nodes have 6 and 2 colorings, and half as many classes of them."""
+    paths = PackedGraphs.from_networkx([nx.path_graph(3), nx.path_graph(2)])
+    with pytest.raises(InvalidColoringError, match=rf"must have k={k} colorings\. Got {k // 3} "):
+        with_colorings(paths, coloring, k)
+    alone = with_colorings(paths.subset(torch.tensor([0])), coloring, k)
+    assert alone.colorings is not None
+    assert alone.colorings.shape == (k, 3)
+
+
 def test_unknown_schemes_and_seeds() -> None:
     with pytest.raises(InvalidParameterError, match="Did you mean 'random'"):
         with_colorings(rings(), "ramdom")

@@ -72,7 +72,7 @@ def test_the_list_of_examples(call: Command) -> None:
     ("arguments", "message"),
     [
         (("hexagon", "hexagn"), "Did you mean 'hexagon'"),
-        (("hexagon", "Dhxxx"), "As graph6: Expected 10 bits"),
+        (("hexagon", "Dhxxx"), "requires. Expected 10 bits"),
         (("hexagon", "path", "-o", "page.png"), "--output must end in .html"),
         (("hexagon", "path", "-o", "no/page.html"), "Create its folder first"),
         (("hexagon", "path", "--node-attributes", "element"), "element"),

@@ -108,19 +108,28 @@ def test_what_is_missing_of_a_partial_run(call, monkeypatch):
 
 
 def test_full_provenance(call):
-    for number in range(4):
-        assert call(*RUN, "--datasets", "csl", "--seeds", str(number))[0] == 0
+    for seeds in ("0", "1", "2", "0,1,2"):
+        assert call(*RUN, "--datasets", "csl", "--seeds", seeds)[0] == 0
     short = call("report", "small", "--format", "markdown")[1]
     full = call("report", "small", "--full", "--format", "markdown")[1]
     assert "--seeds 2`; " in short
     assert "--seeds 1`" not in short
-    assert "--seeds 3`, and 2 earlier commands" in short
-    assert "- Trained with: clipgnn 0 (source ?) on cpu (none) (16 trials)" in short
+    assert "--seeds 0,1,2`, and 2 earlier commands" in short
+    assert "- Trained with: clipgnn 0 (source ?) on cpu (none) (48 trials)" in short
     assert "Versions (" not in short
     assert "- Grid: " not in short
-    assert all(f"--seeds {number}`" in full for number in range(4))
-    for line in ("Grid: ", "Versions (16 trials): ", "Machine (16 trials): "):
+    assert all(f"--seeds {number}`" in full for number in range(3))
+    for line in ("Grid: ", "Versions (48 trials): ", "Machine (48 trials): "):
         assert f"- {line}" in full
+
+
+def test_commands_of_other_rows_and_seeds_are_not_those_of_the_report(call):
+    for part in (("--models", "0-CLIP"), ("--models", "16-CLIP"), ("--seeds", "7")):
+        assert call(*RUN, *part)[0] == 0
+    one = call("report", "small", "--models", "0-CLIP", "--seeds", "0", "--format", "markdown")[1]
+    assert "--models 0-CLIP" in one
+    assert "--models 16-CLIP" not in one
+    assert "--seeds 7" not in one
 
 
 def test_figures_are_written_as_png_and_svg(call):

@@ -77,6 +77,19 @@ def test_isomorphic_graphs_with_different_lines(prefix: str, tmp_path: Path) -> 
         load_pairs(f"{prefix}:{path}")
 
 
+def test_parallel_edges_make_graphs_different(tmp_path: Path) -> None:
+    double: nx.MultiGraph[int] = nx.MultiGraph([(0, 1), (1, 2), (2, 0), (2, 0)])
+    other: nx.MultiGraph[int] = nx.MultiGraph([(0, 1), (0, 1), (1, 2), (2, 0)])
+    lines = [nx.to_sparse6_bytes(own, header=False) for own in (double, nx.cycle_graph(3), other)]
+    path = tmp_path / "graphs.s6"
+    path.write_bytes(b"".join(lines[:2]))
+    first, second = canonical_forms(load_pairs(f"pairs:{path}"))
+    assert first != second
+    path.write_bytes(lines[0] + lines[2])
+    with pytest.raises(DatasetFileError, match=r"lines 1 and 2 of .* are"):
+        load_pairs(f"pairs:{path}")
+
+
 def test_a_file_of_copies(tmp_path: Path) -> None:
     copies = [*copies_of(nx.cycle_graph(6), TRIANGLES), *copies_of(*[nx.path_graph(4)] * 2)]
     lines = file_of(tmp_path, *copies).read_bytes().splitlines()

@@ -15,9 +15,11 @@ from clipgnn.graphs.relabeling import relabeled
 from clipgnn.training import ModelSpec
 from clipgnn.training.pairs import (
     LIMIT,
+    MAX_ROWS,
     PairComparison,
     _Comparison,
     _copies,
+    _pairs_at_once,
     compare_pairs,
     hotelling,
 )
@@ -70,7 +72,7 @@ def test_isomorphic_graphs_are_not_distinguished() -> None:
 
 
 def test_networks_that_distinguish_copies_are_unreliable(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A network whose embeddings depend on the place in a batch, among copies of the first graph."""
+    """Embeddings of copies of the first graph depend on their place in a batch."""
     embeddings = _Comparison._embeddings
 
     def biased(self: _Comparison, chosen: torch.Tensor) -> torch.Tensor:
@@ -99,7 +101,7 @@ def test_the_recipe_is_that_of_brec(monkeypatch: pytest.MonkeyPatch) -> None:
     given, batches = [], []
     adam, embeddings = torch.optim.Adam, _Comparison._embeddings
 
-    def recorded_adam(weights: Any, **options: float) -> torch.optim.Adam:
+    def recorded_adam(weights: Any, **options: Any) -> torch.optim.Adam:
         given.append(options)
         return adam(weights, **options)
 
@@ -131,6 +133,21 @@ def test_members_do_not_depend_on_the_other_pairs() -> None:
         [alone] = _Comparison(pair, spec, [seed], device, 16).run(2, 1e-3)
         assert together[number].train_loss == pytest.approx(alone.train_loss, abs=1e-5)
         assert together[number].between == pytest.approx(alone.between, rel=1e-2)
+
+
+def test_pairs_that_train_together_fit_in_memory() -> None:
+    """A batch has 16 graphs of 6 nodes; Ring-GNN has a row for each pair of nodes."""
+    for spec, rows in (
+        (ModelSpec("gin", SMALL), 6),
+        (ModelSpec("clip", {**SMALL, "num_colorings": 64}), 6 * 64),
+        (ModelSpec("clip", {**SMALL, "coloring": "all"}), 6 * 720),
+        (ModelSpec("clip", {**SMALL, "coloring": "canonical"}), 6),
+        (ModelSpec("clip", {**SMALL, "num_colorings": 0}), 6),
+        (ModelSpec("ring-gnn", {}), 36),
+    ):
+        assert _pairs_at_once(regular_pair(), spec, 16) == MAX_ROWS // (16 * rows)
+    path = PackedGraphs.from_networkx([nx.path_graph(6000)] * 2)
+    assert _pairs_at_once(path, ModelSpec("clip", {"num_colorings": 1024}), 16) == 1
 
 
 def test_hotelling_is_the_textbook_statistic_divided_by_the_number_of_pairs() -> None:

@@ -5,7 +5,7 @@ from typing import Any
 from torch import Tensor
 from torch.nn import functional
 
-from clipgnn.baselines.receptive_fields import receptive_fields
+from clipgnn.baselines.receptive_fields import import_igraph, receptive_fields
 from clipgnn.baselines.sequences import Convolution
 from clipgnn.graphs.batch import Batch
 from clipgnn.graphs.packed import PackedGraphs
@@ -105,6 +105,11 @@ class PatchySAN(Network):
     ) -> dict[str, Any]:
         """Compute `width`, the mean number of nodes, as in the experiments of the paper."""
         return {"width": max(KERNEL_SIZE, round(graphs.x.shape[0] / len(graphs)))}
+
+    @classmethod
+    def check_packages(cls) -> None:
+        """Check that igraph is installed."""
+        import_igraph()
 
     def prepare(self, graphs: PackedGraphs) -> tuple[Tensor, ...]:
         """Compute the fields, `[graphs + 1, width, field_size]`, and the attributes of all nodes.

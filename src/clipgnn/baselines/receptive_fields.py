@@ -157,13 +157,7 @@ def canonical_positions(
         nodes: the nodes of the subgraph.
         colors: the color of each node of the subgraph.
     """
-    try:
-        import igraph
-    except ImportError as error:
-        raise MissingDependencyError(
-            "PATCHY-SAN requires igraph for canonical labelings. It is not installed. Use "
-            "pip install 'clipgnn[baselines]'."
-        ) from error
+    igraph = import_igraph()
     number = {node: index for index, node in enumerate(nodes)}
     graph = igraph.Graph(
         n=len(number),
@@ -178,3 +172,19 @@ def canonical_positions(
     graph.vs["node"] = list(nodes)
     permuted = graph.permute_vertices(graph.canonical_permutation(color=list(colors)))
     return {node: index for index, node in enumerate(permuted.vs["node"])}
+
+
+def import_igraph() -> Any:
+    """Import igraph.
+
+    Raises:
+        MissingDependencyError: if it is not installed.
+    """
+    try:
+        import igraph
+    except ImportError as error:
+        raise MissingDependencyError(
+            "PATCHY-SAN requires igraph for canonical labelings. It is not installed. Use "
+            "pip install 'clipgnn[baselines]'."
+        ) from error
+    return igraph

@@ -46,6 +46,15 @@ def automorphisms(structure: Structure, seconds: float) -> list[list[int]] | Non
     return None if generators is None else [own[: structure.num_nodes] for own in generators]
 
 
+def has_igraph() -> bool:
+    """Whether igraph is installed."""
+    try:
+        import igraph  # noqa: F401
+    except ImportError:
+        return False
+    return True
+
+
 def _graph(structure: Structure) -> Any:
     try:
         import igraph

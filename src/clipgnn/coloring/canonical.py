@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 from typing_extensions import override
 
+from clipgnn.coloring.bliss import has_igraph
 from clipgnn.coloring.groups import Partition
 from clipgnn.coloring.labeling import canonical_colors
 from clipgnn.coloring.precomputed import TableSampler
@@ -44,6 +45,11 @@ class Canonical(Scheme):
     ) -> InMemoryColorings:
         colors = _colors(partition)
         return InMemoryColorings(colors, partition.graph_of_node, partition.num_graphs)
+
+    @override
+    def check_packages(self, graphs: PackedGraphs) -> None:
+        if not has_igraph():  # which is not needed if 1-WL distinguishes all nodes of all graphs
+            canonical_colors(graphs.to_batch())
 
     @override
     def sampler(self, graphs: PackedGraphs, partition: Partition) -> TableSampler:

@@ -63,9 +63,11 @@ def computed_colorings(
         InvalidColoringError: if the scheme has another number of colorings.
     """
     stream = scheme.stream(graphs, scheme.partition(graphs, keys), k, None)
-    if stream.max_count != k:
+    counts = stream.counts
+    if bool((counts != k).any()):
+        other = int(counts[counts != k][0])
         raise InvalidColoringError(
-            f"Every graph must have k={k} colorings. Got {stream.max_count:,} with "
+            f"Every graph must have k={k} colorings. Got {other:,} with "
             f'coloring="{scheme.name}". Use "random", "refined" or "individualized", or '
             '"canonical" with k=1: the number of colorings of other schemes differs between graphs.'
         )

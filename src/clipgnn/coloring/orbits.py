@@ -8,6 +8,7 @@ from torch import Tensor
 from typing_extensions import override
 
 from clipgnn.coloring import labeling
+from clipgnn.coloring.bliss import has_igraph
 from clipgnn.coloring.enumerate import colorings_by_number, enumerable_counts
 from clipgnn.coloring.groups import Partition
 from clipgnn.coloring.precomputed import MAX_TRAINING_COLORINGS, TableSampler
@@ -42,6 +43,11 @@ class Orbits(Scheme):
         generator: torch.Generator | None,
     ) -> "NumberedColorings":
         return NumberedColorings.of(graphs, partition)
+
+    @override
+    def check_packages(self, graphs: PackedGraphs) -> None:
+        if not has_igraph():
+            labeling.automorphism_generators(graphs[:1].to_batch())
 
     @override
     def sampler(self, graphs: PackedGraphs, partition: Partition) -> TableSampler:

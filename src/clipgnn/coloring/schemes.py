@@ -126,6 +126,16 @@ class Scheme(ABC):
         """
         return None
 
+    def check_packages(self, graphs: PackedGraphs) -> None:  # noqa: B027 - most need none
+        """Check that optional packages are installed which the colorings of a data set need.
+
+        Args:
+            graphs: the data set.
+
+        Raises:
+            MissingDependencyError: if one of them is missing.
+        """
+
     def num_colors(self, graphs: PackedGraphs, partition: Partition) -> int:
         """Number of colors in the colorings of a data set.
 

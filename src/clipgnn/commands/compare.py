@@ -49,7 +49,7 @@ def compare(
         typer.Option(
             min=0,
             max=10_000_000,
-            help="Use all colorings (∞-CLIP) if no graph has more; 3,628,800 take a minute.",
+            help="Use all colorings (∞-CLIP) if no graph has more; 3,628,800 take up to a minute.",
         ),
     ] = 50_000,
     seed: Annotated[

@@ -15,6 +15,7 @@ from clipgnn.commands.running import RunningOptions
 from clipgnn.commands.stores import default_store
 from clipgnn.errors import InvalidParameterError, suggestion
 from clipgnn.experiments.experiment import Experiment, ModelRow
+from clipgnn.experiments.plans import RUN_IN_PARTS
 from clipgnn.experiments.reading import find_experiment, read_experiment
 from clipgnn.parameters.datasets import (
     BREC_FAMILIES,
@@ -24,11 +25,8 @@ from clipgnn.parameters.datasets import (
     looks_like_a_path,
 )
 
-PAIRS = "expressivity"
-"""Name of the experiment on pairs of graphs."""
-
-CLASSES = "exp"
-"""Name of the experiment on files of graphs with classes."""
+PAIRS, CLASSES = RUN_IN_PARTS
+"""Names of the experiments on pairs of graphs, and on files of graphs with classes."""
 
 SETS = {
     "brec": BREC_FAMILIES,

@@ -7,7 +7,6 @@ from typing import Annotated
 import typer
 
 from clipgnn.commands import options
-from clipgnn.commands.expressivity import CLASSES, PAIRS
 from clipgnn.commands.option_groups import with_option_groups
 from clipgnn.commands.parts import PartOptions
 from clipgnn.commands.report_output import check_folder, format_of, write_figures, write_report
@@ -16,7 +15,12 @@ from clipgnn.commands.terminal import terminal
 from clipgnn.errors import InvalidExperimentError, StoreError, counted, one_line
 from clipgnn.experiments.experiment import Experiment
 from clipgnn.experiments.overrides import Overrides
-from clipgnn.experiments.plans import measured_experiment, stored_experiment, with_stored_data
+from clipgnn.experiments.plans import (
+    RUN_IN_PARTS,
+    measured_experiment,
+    stored_experiment,
+    with_stored_data,
+)
 from clipgnn.experiments.protocol import check_protocol
 from clipgnn.experiments.reading import find_experiment, read_experiment
 from clipgnn.experiments.store import Store
@@ -120,7 +124,7 @@ def _experiment(store: Store, given: str | None, named: str | None, part: Overri
         return stored_experiment(store, named)
     try:
         whole = read_experiment(find_experiment(given))
-        if given in (PAIRS, CLASSES) and given in plans:
+        if given in RUN_IN_PARTS and given in plans:
             return measured_experiment(whole, store, part)
         return with_stored_data(whole, store)
     except InvalidExperimentError:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import networkx as nx
 
 from clipgnn.datasets.graph_files.entries import GraphFile
-from clipgnn.datasets.graph_files.graph6 import num_nodes
+from clipgnn.datasets.graph_files.graph6 import HEADERS, graph_of_text, num_nodes
 from clipgnn.datasets.named_graphs import NAMED_GRAPHS, named_graph
 from clipgnn.datasets.sources import open_source
 from clipgnn.errors import (
@@ -31,7 +31,6 @@ else:
 MOST_NODES = 200
 """Largest number of nodes of a graph that is compared."""
 
-_HEADERS = (">>graph6<<", ">>sparse6<<")
 _LONGEST_NAME = 40
 """Number of characters of a string that are shown as the name of its graph."""
 
@@ -76,8 +75,6 @@ def read_graph(text: str, options: FileOptions | None = None) -> GivenGraph:
     try:
         string = _from_string(text)
     except _NotAStringError as error:
-        if text.startswith(_HEADERS):
-            raise InvalidGraphError(f"{text!r} must be a graph in graph6. {error}") from error
         problem = str(error)
     path, number = _with_number(text)
     found = {
@@ -98,6 +95,10 @@ def read_graph(text: str, options: FileOptions | None = None) -> GivenGraph:
     if string is not None:
         name = text if len(text) <= _LONGEST_NAME else f"{text[:_LONGEST_NAME]}…"
         return _checked(GivenGraph(name, string))
+    if not _exists(path) and named_graph(path) is not None:
+        raise InvalidParameterError(
+            f"The example {path} is one graph, without a number. Got {shown(text)}. Write {path}."
+        )
     if not _exists(path) and looks_like_a_path(path):
         raise DatasetNotFoundError(f"There must be a file or folder {shown(path)}. It is missing.")
     if not _exists(path) and number is None and text not in DATASETS:
@@ -129,23 +130,21 @@ def _from_string(text: str) -> Graph:
 
     Raises:
         _NotAStringError: if it is not one of them.
-        InvalidGraphError: if the graph is too large.
+        InvalidGraphError: if the graph is too large, or the text has a header and is not valid.
     """
-    header = next((own for own in _HEADERS if text.startswith(own)), "")
-    content = text.removeprefix(header)
-    sparse = content.startswith(":")
-    body = content.removeprefix(":").encode("utf-8", "replace")
-    if not body or not all(63 <= byte <= 126 for byte in body):
+    given = text.encode("utf-8", "replace")
+    header = next((own for own in HEADERS if given.startswith(own)), b"")
+    content = given.removeprefix(header)
+    if not header and not all(63 <= byte <= 126 for byte in content.removeprefix(b":")):
         raise _NotAStringError
-    size = num_nodes(body)
-    if sparse and size > MOST_NODES:
+    if content.startswith(b":") and (size := num_nodes(content)) > MOST_NODES:
         raise _too_large(text, size)
-    read: Any = nx.from_sparse6_bytes if sparse else nx.from_graph6_bytes
     try:
-        graph: Graph = read(content.encode())
-    except Exception as error:  # networkx raises errors of many kinds
-        reason = str(error) or type(error).__name__
-        raise _NotAStringError(f"{reason.rstrip('.')}.") from error
+        graph: Graph = graph_of_text(content)
+    except InvalidGraphError as error:
+        if header:
+            raise InvalidGraphError(f"{shown(text)} is not valid. {error}") from error
+        raise _NotAStringError(str(error)) from error
     return graph
 
 

@@ -1,19 +1,13 @@
 """Two graphs as one data set, with attributes that can be compared."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
 
 import networkx as nx
 
-from clipgnn.comparison.inputs import GivenGraph
+from clipgnn.comparison.inputs import GivenGraph, Graph
 from clipgnn.errors import InvalidGraphError, InvalidParameterError, shown
 from clipgnn.graphs.columns import WEIGHT
 from clipgnn.graphs.packed import PackedGraphs
-
-if TYPE_CHECKING:
-    Graph = nx.Graph[Any]  # generic in its type stubs only
-else:
-    Graph = nx.Graph
 
 
 def as_pair(

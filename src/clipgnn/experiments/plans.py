@@ -9,6 +9,11 @@ from clipgnn.experiments.experiment import Axes, Experiment, ModelRow
 from clipgnn.experiments.overrides import Overrides
 from clipgnn.experiments.store import Store
 
+RUN_IN_PARTS = ("expressivity", "exp")
+"""Experiments of `clipgnn expressivity`, on pairs of graphs and on files of graphs with classes. A
+run asks for some sets, also for files that the experiment does not name; `measured_experiment`
+joins all runs."""
+
 
 def stored_experiment(store: Store, name: str | None = None) -> Experiment:
     """Return the experiment that was last run into a store, with the fingerprints of its data.

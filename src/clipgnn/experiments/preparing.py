@@ -12,7 +12,7 @@ from clipgnn.experiments.experiment import Configuration, Experiment
 from clipgnn.experiments.options import RunOptions
 from clipgnn.experiments.own_models import check_parameters, source_of
 from clipgnn.experiments.trial import canonical
-from clipgnn.parameters import Recipe, is_import_path
+from clipgnn.parameters import Recipe, is_import_path, model_named
 from clipgnn.parameters.import_paths import described, search_in
 
 
@@ -66,33 +66,24 @@ def prepare_experiment(experiment: Experiment, options: RunOptions | None = None
             if is_import_path(configuration.model):
                 _build(configuration, graphs)
             else:
-                _check_igraph(configuration, graphs)
+                _check_packages(configuration, graphs)
 
     names = [name for name in experiment.data_names if name not in sources]
     found = fingerprints(names, experiment.data, options.root, check)
     return replace(experiment, data={**found, **sources})
 
 
-def _check_igraph(configuration: Configuration, graphs: Any) -> None:
-    """Check that igraph is installed if a model needs it for the graphs."""
-    coloring = configuration.parameters.get("coloring")
-    colored = coloring in ("canonical", "orbits")
-    colored = colored and configuration.parameters.get("num_colorings") != 0
-    if not colored and configuration.model != "patchy-san":
+def _check_packages(configuration: Configuration, graphs: Any) -> None:
+    """Check that the optional packages are installed that a model needs for the graphs."""
+    if not model_named(configuration.model).trained:
         return
-    try:
-        import igraph  # noqa: F401
-    except ImportError:
-        # These raise the error, unless attributes already distinguish the nodes of all graphs.
-        from clipgnn.baselines.receptive_fields import canonical_positions
-        from clipgnn.coloring.labeling import automorphism_generators, canonical_colors
+    from clipgnn.coloring.schemes import scheme_named
+    from clipgnn.training.models import network_named
 
-        if configuration.model == "patchy-san":
-            canonical_positions([frozenset()], [0], [0])
-        elif coloring == "canonical":
-            canonical_colors(graphs.to_batch())
-        else:
-            automorphism_generators(graphs[:1].to_batch())
+    network_named(configuration.model).check_packages()
+    coloring = configuration.parameters.get("coloring")
+    if isinstance(coloring, str) and configuration.parameters.get("num_colorings") != 0:
+        scheme_named(coloring).check_packages(graphs)
 
 
 def _build(configuration: Configuration, graphs: Any) -> None:

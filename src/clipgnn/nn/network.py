@@ -124,6 +124,14 @@ class Network(nn.Module, ABC):
         return one
 
     @classmethod
+    def check_packages(cls) -> None:
+        """Check that optional packages are installed which networks of this class need.
+
+        Raises:
+            MissingDependencyError: if one of them is missing.
+        """
+
+    @classmethod
     def check_graphs(cls, graphs: PackedGraphs) -> None:
         """Check that networks of this class can read the graphs.
 

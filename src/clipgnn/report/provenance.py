@@ -3,12 +3,13 @@
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from clipgnn.errors import counted
 from clipgnn.experiments.content import parse_experiment
 from clipgnn.experiments.experiment import Experiment
-from clipgnn.experiments.store import Store, StoredResult
+from clipgnn.experiments.store import Plan, Store, StoredResult
 from clipgnn.parameters import Recipe, Value, model_named
 
 _PACKAGES = (
@@ -77,13 +78,19 @@ def code(text: str) -> str:
 
 
 def _commands(experiment: Experiment, store: Store, full: bool) -> str:
-    """Return the commands of runs that share a data set and its fingerprint with the table."""
-    own = {(name, experiment.data[name]) for name in experiment.datasets if name in experiment.data}
-    found = [plan.command for plan in store.plans() if own & plan.data.items()]
-    commands = list(dict.fromkeys(command for command in found if command)) or ["none"]
+    """Return the commands of runs that asked for a trial of the table."""
+    own = {trial.identity for trial in experiment.trials()}
+    found = [plan.command for plan in store.plans() if plan.command and own & _trials(plan, store)]
+    commands = list(dict.fromkeys(found)) or ["none"]
     earlier = 0 if full else max(0, len(commands) - _SHORT_COMMANDS)
     text = "; ".join(code(command) for command in commands[earlier:])
     return f"{text}, and {counted(earlier, 'earlier command')}" if earlier else text
+
+
+def _trials(plan: Plan, store: Store) -> set[str]:
+    """Return the identities of the trials that a run asked for."""
+    recorded = parse_experiment(plan.content, plan.name, str(store.path))
+    return {trial.identity for trial in replace(recorded, data=plan.data).trials()}
 
 
 def elsewhere(experiment: Experiment, store: Store) -> str:

@@ -34,6 +34,10 @@ EMBEDDING = 16
 WEIGHT_DECAY = 1e-4
 """Weight decay of the optimizer."""
 
+MAX_ROWS = 2**23
+"""Largest number of rows (`Network.cost_of_graph`) of a batch of all pairs that a GPU trains
+together. A row of three layers of 32 channels takes about 2 kB in training."""
+
 _RIDGE = 1e-7
 """Added to the diagonal of the covariance, which is singular for identical embeddings."""
 
@@ -82,7 +86,7 @@ def compare_pairs(
             are.
         spec: the network.
         seeds: seed of weights, copies and colorings of each pair.
-        device: device of the training. On a GPU, all pairs are trained together.
+        device: device of the training. On a GPU, pairs are trained together, as many as fit.
         epochs: number of epochs.
         batch_size: number of graphs of a batch, half of them copies of each graph of a pair.
         learning_rate: learning rate.
@@ -101,7 +105,7 @@ def compare_pairs(
             f"batch_size must be an even number of at least 2. Got {batch_size}."
         )
     device = torch.device(device)
-    at_once = len(seeds) if device.type == "cuda" else 1
+    at_once = _pairs_at_once(graphs, spec, batch_size) if device.type == "cuda" else 1
     found: list[PairComparison] = []
     for start in range(0, len(seeds), at_once):
         stop = min(start + at_once, len(seeds))
@@ -113,6 +117,16 @@ def compare_pairs(
             raise type(error)(f"In relabeled copies of the graphs of {pairs}: {error}") from error
         found += comparison.run(epochs, learning_rate)
     return found
+
+
+def _pairs_at_once(graphs: PackedGraphs, spec: ModelSpec, batch_size: int) -> int:
+    """Number of pairs whose batches have at most `MAX_ROWS` rows together."""
+    network = _members(spec, graphs, [0])
+    sampler = network.scheme.sampler(graphs, network.scheme.partition_of(graphs))
+    k = network.num_colorings_for(training=True)
+    largest = int(graphs.node_pointers.diff().max())
+    rows = network.cost_of_graph(float(largest), largest, sampler.num_colorings(k) if k else 0)
+    return max(1, int(MAX_ROWS / (batch_size * rows)))
 
 
 class _Comparison:

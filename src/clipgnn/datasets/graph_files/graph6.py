@@ -18,7 +18,8 @@ READS_FOLDERS = False
 MOST_NODES = 100_000
 """Largest number of nodes of a graph. A few characters of sparse6 describe billions of nodes."""
 
-_HEADERS = (b">>graph6<<", b">>sparse6<<")
+HEADERS = (b">>graph6<<", b">>sparse6<<")
+"""Beginnings of files, and of single graphs."""
 
 
 def entries(path: Path) -> Iterator[Entry]:
@@ -35,7 +36,7 @@ def raw_entries(path: Path) -> tuple[list[str], Iterator[RawEntry]]:
 def _lines(path: Path) -> Iterator[RawEntry]:
     with path.open("rb") as file:
         for number, line in enumerate(file, start=1):
-            for header in _HEADERS:
+            for header in HEADERS:
                 line = line.removeprefix(header)
             if text := line.strip():
                 yield RawEntry(f"line {number}", text, {})
@@ -43,7 +44,7 @@ def _lines(path: Path) -> Iterator[RawEntry]:
 
 def read_entry(raw: RawEntry) -> Entry:
     """Parse a line; a graph that is not valid is an entry with a problem."""
-    return parsed(raw.place, raw.content, _read, requirement="graph6 or sparse6")
+    return parsed(raw.place, raw.content, _read)
 
 
 def num_nodes(text: bytes) -> int:
@@ -59,7 +60,12 @@ def num_nodes(text: bytes) -> int:
     return number
 
 
-def _read(text: bytes) -> tuple[Any, dict[str, str]]:
+def graph_of_text(text: bytes) -> Any:
+    """Return the graph of networkx that graph6 or sparse6 without a header describes.
+
+    Raises:
+        InvalidGraphError: if the text is not valid, or the graph has too many nodes.
+    """
     body = text.removeprefix(b":")
     wrong = [byte for byte in body if not 63 <= byte <= 126]
     if wrong or not body:
@@ -73,4 +79,15 @@ def _read(text: bytes) -> tuple[Any, dict[str, str]]:
             "Use another format, such as JSON lines."
         )
     read: Any = nx.from_sparse6_bytes if text.startswith(b":") else nx.from_graph6_bytes
-    return read(text), {}
+    try:
+        return read(text)
+    except Exception as error:  # networkx raises errors of many kinds
+        reason = "It ends too early" if isinstance(error, IndexError) else str(error).rstrip(".")
+        raise InvalidGraphError(
+            "A graph in graph6 or sparse6 must have as many characters as its number of nodes "
+            f"requires. {reason or type(error).__name__}."
+        ) from error
+
+
+def _read(text: bytes) -> tuple[Any, dict[str, str]]:
+    return graph_of_text(text), {}
