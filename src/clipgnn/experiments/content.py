@@ -1,17 +1,14 @@
 """The content of experiment files, with every key and value checked."""
 
 import re
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from itertools import product
-from math import isfinite
 from typing import Any
 
 from clipgnn.errors import (
     InvalidExperimentError,
     InvalidParameterError,
     shown,
-    suggestion,
 )
 from clipgnn.experiments.catalog import (
     GROUPS,
@@ -29,14 +26,13 @@ from clipgnn.experiments.experiment import (
     ModelRow,
     check_groups,
 )
+from clipgnn.experiments.file_checks import FileChecks
 from clipgnn.experiments.pair_content import pair_problems
 from clipgnn.experiments.protocol import PROTOCOLS, SPLIT_OF_PROTOCOL
 from clipgnn.parameters import (
-    LARGEST_INTEGER,
     MODELS,
     Recipe,
     Rule,
-    Value,
     is_import_path,
     model_named,
 )
@@ -57,9 +53,6 @@ MAX_FOLDS = 1000
 
 MAX_ENTRIES = 200
 """Largest number of data sets, and of models."""
-
-MAX_CHARACTERS = 200
-"""Largest number of characters of a name or title."""
 
 _KEYS = (
     "title",
@@ -97,10 +90,7 @@ def parse_experiment(content: Mapping[str, Any], name: str, file: str) -> Experi
     return _Reader(file).experiment(content, name)
 
 
-@dataclass(frozen=True)
-class _Reader:
-    file: str
-
+class _Reader(FileChecks):
     def experiment(self, content: Mapping[str, Any], name: str) -> Experiment:
         self.text("name", name)
         self.known_keys("", content, _KEYS)
@@ -243,9 +233,6 @@ class _Reader:
                 raise self.error(f"{at}.{key}", f"must be false, or absent, for the kernel {model}")
         return dict.fromkeys(KEPT, False)
 
-    def boolean(self, key: str, given: Any) -> bool:
-        return bool(self.value(key, given, Rule(bool)))
-
     def only(
         self,
         at: str,
@@ -288,44 +275,12 @@ class _Reader:
             key: self.values(f"{at}.{key}", value, *rules[key]) for key, value in entries.items()
         }
 
-    def values(self, key: str, given: Any, *rules: Rule) -> tuple[Value, ...]:
-        listed = given if isinstance(given, list | tuple) else [given]
-        if not listed:
-            raise self.error(key, "must have at least one value")
-        values = tuple(self.value(key, value, *rules) for value in listed)
-        if len(set(values)) < len(values):
-            raise self.error(key, f"must not have a value twice. Got {shown(list(values))}")
-        return values
-
-    def value(self, key: str, given: Any, *rules: Rule) -> Value:
-        """The canonical form of a value that every rule allows; without rules, any scalar."""
-        if not rules and not _is_scalar(given):
-            problem = "must be a finite number, a printable string, or true or false"
-            raise self.error(key, f"{problem}. Got {shown(given)}")
-        for rule in rules:
-            if not rule.accepts_toml(given):
-                problem = f"must be {rule.in_toml()}. Got {shown(given)}"
-                raise self.error(key, problem, rule.hint(given))
-            given = rule.normal(given)
-        return given
-
     def share(self, key: str, given: Any, split: str) -> float:
         if given is None:
             return Experiment.validation_share
         if split != "nested":
             raise self.error(key, 'must be absent unless split is "nested"')
         return float(self.value(key, given, Rule(float, above=0, below=1)))
-
-    def integer(self, key: str, given: Any, rule: Rule) -> int:
-        return int(self.value(key, given, rule))
-
-    def names(self, key: str, given: Any, check: Callable[[str, Any], str]) -> tuple[str, ...]:
-        if not isinstance(given, list | tuple):
-            raise self.error(key, f"must be a list of names. Got {shown(given)}")
-        names = tuple(check(key, name) for name in given)
-        if len(set(names)) < len(names):
-            raise self.error(key, f"must not have a name twice. Got {shown(list(names))}")
-        return names
 
     def dataset(self, key: str, given: Any) -> str:
         if isinstance(given, str) and given.startswith((*PAIR_PREFIXES, FILE_PREFIX)):
@@ -357,50 +312,3 @@ class _Reader:
                 f"{error} Any other data set of the TU collection is written 'tu:NAME', a file of "
                 "graphs 'file:PATH', and one of your own 'module:function'."
             ) from None
-
-    def among(self, known: Iterable[str]) -> Callable[[str, Any], str]:
-        return lambda key, given: self.word(key, given, known)
-
-    def word(self, key: str, given: Any, known: Iterable[str]) -> str:
-        known = list(known)
-        if not isinstance(given, str) or given not in known:
-            close = suggestion(given, known) if isinstance(given, str) else ""
-            got = "Nothing is given" if given is None else f"Got {shown(given)}"
-            raise self.error(key, f"must be one of {', '.join(known)}. {got}", close)
-        return given
-
-    def text(self, key: str, given: Any) -> str:
-        if (
-            not isinstance(given, str)
-            or not given.strip()
-            or not given.isprintable()
-            or len(given) > MAX_CHARACTERS
-        ):
-            raise self.error(
-                key,
-                f"must be one printable line of at most {MAX_CHARACTERS} characters. "
-                f"Got {shown(given)}",
-            )
-        return given
-
-    def known_keys(
-        self, at: str, content: Mapping[str, Any], known: Iterable[str], hint: str = ""
-    ) -> None:
-        known = list(known)
-        for key in content:
-            if key not in known:
-                short = key if key.isprintable() and len(key) <= 60 else shown(key)
-                full = f"{at}.{short}" if at else short
-                raise self.error(full, "is an unknown key", suggestion(key[:100], known) + hint)
-
-    def error(self, key: str, problem: str, close: str = "") -> InvalidExperimentError:
-        return InvalidExperimentError(f"{self.file}: {key}: {problem}.{close}")
-
-
-def _is_scalar(value: object) -> bool:
-    """Return whether a value of TOML can be a value of any parameter."""
-    if isinstance(value, str):
-        return value.isprintable() and len(value) <= MAX_CHARACTERS
-    if isinstance(value, int):
-        return abs(value) <= LARGEST_INTEGER
-    return isinstance(value, float) and isfinite(value)
