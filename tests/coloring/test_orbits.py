@@ -2,6 +2,7 @@
 
 import math
 import random
+import sys
 from dataclasses import replace
 
 import networkx as nx
@@ -10,11 +11,11 @@ import torch
 from tests.coloring.invariant_examples import atlas, batch_of, colored_graphs, random_graph
 
 from clipgnn import CLIP, PackedGraphs
-from clipgnn.coloring import labeling
-from clipgnn.coloring.orbits import Orbits
+from clipgnn.coloring import labeling, orbits
+from clipgnn.coloring.orbits import NumberedColorings, Orbits
 from clipgnn.coloring.precomputed import All
 from clipgnn.coloring.stream import AllColorings
-from clipgnn.errors import TooManyColoringsError
+from clipgnn.errors import MissingDependencyError, TooManyColoringsError
 from clipgnn.training import ModelSpec, Recipe, Split, train
 
 pytestmark = pytest.mark.needs("igraph")
@@ -145,7 +146,51 @@ def test_graphs_that_are_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
     graphs = PackedGraphs.from_networkx([nx.cycle_graph(8)])
     with pytest.raises(TooManyColoringsError, match=r"1,024 classes .* has 2,520"):
         Orbits().sampler(graphs, Orbits().partition(graphs.to_batch()))
-    monkeypatch.setattr(labeling, "_computed", lambda *_: [None])
+    monkeypatch.setattr(labeling, "_computed", lambda *_: ([None], [True]))
     small = PackedGraphs.from_networkx([nx.cycle_graph(5)]).to_batch()
     with pytest.raises(TooManyColoringsError, match="not found within"):
         Orbits().stream(small, Orbits().partition(small), 1, None)
+
+
+def test_classes_are_counted_before_they_are_computed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A graph of ten nodes has up to 3,628,800 of them."""
+
+    def fail(*arguments: object) -> None:
+        raise AssertionError("computed")
+
+    monkeypatch.setattr(orbits, "_representatives", fail)
+    graphs = PackedGraphs.from_networkx([nx.cycle_graph(3), nx.cycle_graph(10)])
+    with pytest.raises(TooManyColoringsError, match="Graph 1 has 181,440"):
+        Orbits().sampler(graphs, Orbits().partition_of(graphs))
+
+
+def test_graphs_without_automorphisms_use_all_colorings() -> None:
+    """Their numbers are not stored, beside those of graphs with automorphisms."""
+    asymmetric = nx.Graph([(0, 1), (1, 2), (2, 3), (1, 3), (3, 4), (4, 5)])
+    graphs = [nx.cycle_graph(4), asymmetric, nx.path_graph(3)]
+    batch = PackedGraphs.from_networkx(graphs).to_batch()
+    stream = NumberedColorings.of(batch, Orbits().partition(batch))
+    assert stream.counts.tolist() == [3, 720, 3]
+    assert stream.numbers.numel() == 6
+    drawn = stream.all()
+    for number, count in enumerate((3, 720, 3)):
+        own = drawn[:, batch.graph_of_node == number]
+        assert len({tuple(colors) for colors in own.tolist()}) == count
+
+
+def test_too_large_graphs_of_predictions_have_their_number_in_the_data_set() -> None:
+    graphs = PackedGraphs.from_networkx([nx.path_graph(2)] * 5 + [nx.cycle_graph(11)])
+    for coloring in ("orbits", "all"):
+        model = CLIP(1, 2, coloring=coloring, num_colors=11, hidden_channels=4)
+        with pytest.raises(TooManyColoringsError, match="Graph 5 has 39,916,800"):
+            model.predict(graphs, batch_size=2)
+
+
+def test_without_igraph(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "igraph", None)
+    graphs = PackedGraphs.from_networkx([nx.cycle_graph(4)])
+    model = CLIP(1, 2, coloring="orbits", num_colors=4, hidden_channels=4)
+    for call in (lambda: Orbits().check_packages(graphs), lambda: model.predict(graphs)):
+        labeling._caches.clear()
+        with pytest.raises(MissingDependencyError, match=r"clipgnn\[canonical\]"):
+            call()

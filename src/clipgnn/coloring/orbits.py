@@ -45,35 +45,103 @@ class Orbits(Scheme):
         return NumberedColorings.of(graphs, partition)
 
     @override
+    def prepare(self, graphs: PackedGraphs) -> None:
+        _classes(graphs.to_batch(), self.partition_of(graphs))
+
+    @override
     def check_packages(self, graphs: PackedGraphs) -> None:
         if not has_igraph():
             labeling.automorphism_generators(graphs[:1].to_batch())
 
     @override
     def sampler(self, graphs: PackedGraphs, partition: Partition) -> TableSampler:
-        numbered = NumberedColorings.of(graphs.to_batch(), partition)
-        largest = numbered.max_count
-        if largest > MAX_TRAINING_COLORINGS:
+        batch = graphs.to_batch()
+        counts = [own.count for own in _classes(batch, partition)]
+        if max(counts) > MAX_TRAINING_COLORINGS:
             raise TooManyColoringsError(
                 f"A graph must have at most {MAX_TRAINING_COLORINGS:,} classes of colorings to be "
-                f'trained on with coloring="orbits". Graph {int(numbered.counts.argmax())} has '
-                f'{largest:,}. Use coloring="canonical" or "random".'
+                f'trained on with coloring="orbits". Graph {counts.index(max(counts))} has '
+                f'{max(counts):,}. Use coloring="canonical" or "random".'
             )
-        return TableSampler(numbered.all(), fixed=True)
+        return TableSampler(NumberedColorings.of(batch, partition).all(), fixed=True)
+
+
+@dataclass(frozen=True)
+class _Classes:
+    """The classes of colorings of one graph under its automorphisms.
+
+    Attributes:
+        total: number of colorings.
+        count: number of classes.
+        smaller: nodes of a base of the automorphism group, one for each entry of `larger`.
+        larger: nodes that must have a larger color.
+    """
+
+    total: int
+    count: int
+    smaller: list[int]
+    larger: list[int]
+
+
+def _classes(graphs: ExactBatch, partition: Partition) -> list[_Classes]:
+    """Describe the classes of each graph.
+
+    Raises:
+        TooManyColoringsError: if a graph has too many colorings to enumerate, or its automorphisms
+            are not found in time.
+        MissingDependencyError: if igraph is not installed.
+    """
+    trained = f"in training at most {MAX_TRAINING_COLORINGS:,} classes of them"
+    totals = enumerable_counts(partition, purpose=f'for coloring="orbits" ({trained})').tolist()
+    classes = []
+    for number, generators in enumerate(labeling.automorphism_generators(graphs)):
+        if generators is None:
+            raise TooManyColoringsError(
+                'coloring="orbits" requires the automorphisms of a graph. Those of graph '
+                f"{number} were not found within {labeling.TIME_LIMIT:g} s. Use "
+                'coloring="individualized".'
+            )
+        classes.append(_classes_under(generators, totals[number]))
+    return classes
+
+
+def _classes_under(generators: list[list[int]], total: int) -> _Classes:
+    """The classes under the group of the generators.
+
+    The chain of stabilizers of a base b₁, b₂, … has an orbit for each of its nodes. A coloring is
+    chosen if each bᵢ has the smallest color of its orbit. Nodes of an orbit have identical
+    attributes and so distinct colors: each class has exactly one such coloring.
+    """
+    moving = [own for own in generators if own != sorted(own)]
+    if not moving:
+        return _Classes(total, total, [], [])
+    from sympy.combinatorics import Permutation, PermutationGroup
+
+    group = PermutationGroup([Permutation(own) for own in moving])
+    pairs = [
+        (base, node)
+        for base, orbit in zip(group.base, group.basic_orbits, strict=True)
+        for node in orbit
+        if node != base
+    ]
+    smaller, larger = np.array(pairs).T.tolist()
+    return _Classes(total, total // int(group.order()), smaller, larger)
 
 
 @dataclass(frozen=True)
 class NumberedColorings:
-    """Some of the colorings of each graph, by their numbers among all; see `ColoringStream`.
+    """One coloring of each class of each graph; see `ColoringStream`.
 
     Attributes:
         partition: the groups.
-        numbers: numbers of the colorings of all graphs, concatenated.
+        numbers: numbers of the colorings of all graphs that do not use all of theirs, concatenated.
+        first: place of the first number of each graph; -1 if it uses all colorings.
         counts: number of colorings of each graph.
     """
 
     partition: Partition
     numbers: Tensor
+    first: Tensor
     counts: Tensor
 
     @classmethod
@@ -85,22 +153,23 @@ class NumberedColorings:
                 automorphisms are not found in time.
             MissingDependencyError: if igraph is not installed.
         """
-        trained = f"in training at most {MAX_TRAINING_COLORINGS:,} classes of them"
-        purpose = f'for coloring="orbits" ({trained})'
-        totals = enumerable_counts(partition, purpose=purpose).tolist()
-        first = pointers_from_index(partition.graph_of_node, partition.num_graphs).tolist()
-        numbers = []
-        for number, generators in enumerate(labeling.automorphism_generators(graphs)):
-            if generators is None:
-                raise TooManyColoringsError(
-                    'coloring="orbits" requires the automorphisms of a graph. Those of graph '
-                    f"{number} were not found within {labeling.TIME_LIMIT:g} s. Use "
-                    'coloring="individualized".'
-                )
-            groups = partition.groups[first[number] : first[number + 1]]
-            numbers.append(_representatives(groups, totals[number], generators))
-        counts = torch.tensor([own.numel() for own in numbers], device=partition.groups.device)
-        return cls(partition, torch.cat(numbers), counts)
+        device = partition.groups.device
+        nodes = pointers_from_index(partition.graph_of_node, partition.num_graphs).tolist()
+        numbers = [torch.zeros(0, dtype=torch.int32, device=device)]
+        first, counts, place = [], [], 0
+        for number, own in enumerate(_classes(graphs, partition)):
+            counts.append(own.count)
+            first.append(place if own.smaller else -1)
+            if own.smaller:
+                groups = partition.groups[nodes[number] : nodes[number + 1]]
+                numbers.append(_representatives(groups, own))
+                place += own.count
+        return cls(
+            partition,
+            torch.cat(numbers),
+            torch.tensor(first, device=device),
+            torch.tensor(counts, device=device),
+        )
 
     @property
     def max_count(self) -> int:
@@ -124,43 +193,18 @@ class NumberedColorings:
         return self._colorings(drawn, torch.ones_like(self.counts, dtype=torch.bool))
 
     def _colorings(self, positions: Tensor, graphs: Tensor) -> Colorings:
-        first = self.counts.cumsum(0) - self.counts
-        numbers = self.numbers[first[graphs] + positions % self.counts[graphs]]
+        numbers = positions % self.counts[graphs]  # [colorings, graphs]
+        first = self.first[graphs]
+        chosen = first >= 0
+        numbers[:, chosen] = self.numbers[first[chosen] + numbers[:, chosen]].long()
         return colorings_by_number(self.partition.subset(graphs), numbers)
 
 
-def _representatives(groups: Tensor, total: int, generators: list[list[int]]) -> Tensor:
-    """Numbers of one coloring of a graph of each class under the group of the generators.
-
-    The chain of stabilizers of a base b₁, b₂, … has an orbit for each of its nodes. A coloring is
-    chosen if each bᵢ has the smallest color of its orbit. Nodes of an orbit have identical
-    attributes and so distinct colors: each class has exactly one such coloring.
-    """
-    numbers = torch.arange(total, device=groups.device)
-    smaller, larger = _constraints(generators)
-    if not smaller:
-        return numbers
+def _representatives(groups: Tensor, classes: _Classes) -> Tensor:
+    """Numbers of one coloring of each class, of a graph that does not use all colorings."""
     alone = Partition.of(groups)
     kept = []
-    for chunk in numbers.split(_CHUNK):
+    for chunk in torch.arange(classes.total, device=groups.device).split(_CHUNK):
         colors = colorings_by_number(alone, chunk[:, None])
-        kept.append(chunk[(colors[:, smaller] < colors[:, larger]).all(1)])
+        kept.append(chunk[(colors[:, classes.smaller] < colors[:, classes.larger]).all(1)].int())
     return torch.cat(kept)
-
-
-def _constraints(generators: list[list[int]]) -> tuple[list[int], list[int]]:
-    """Pairs of a node of the base and another node of its orbit."""
-    moving = [own for own in generators if own != sorted(own)]
-    if not moving:
-        return [], []
-    from sympy.combinatorics import Permutation, PermutationGroup
-
-    group = PermutationGroup([Permutation(own) for own in moving])
-    pairs = [
-        (base, node)
-        for base, orbit in zip(group.base, group.basic_orbits, strict=True)
-        for node in orbit
-        if node != base
-    ]
-    smaller, larger = np.array(pairs).T.tolist()
-    return smaller, larger
