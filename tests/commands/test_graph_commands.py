@@ -225,6 +225,31 @@ def test_cross_validation(call: Command, rings: Path) -> None:
     assert "at least two graphs of the smallest class. Got 1 graph." in messages
 
 
+@pytest.mark.parametrize(
+    "coloring",
+    [
+        "refined",
+        "individualized",
+        "all",
+        pytest.param("canonical", marks=pytest.mark.needs("igraph")),
+        pytest.param("orbits", marks=pytest.mark.needs("igraph")),
+    ],
+)
+def test_coloring_schemes(call: Command, tmp_path: Path, coloring: str) -> None:
+    rings = [nx.cycle_graph(size) for size in (3, 4, 5)]
+    paths = [nx.path_graph(size) for size in (3, 4, 5)]
+    kinds = ["ring"] * 3 + ["path"] * 3
+    (tmp_path / "small.jsonl").write_text(lines_of(rings + paths, kind=kinds))
+    status, _, messages = call(
+        *("train", "small.jsonl", "--target", "kind", "--coloring", coloring, *FAST),
+        *("-o", "model.safetensors"),
+    )
+    assert (status, "Trained on 6 graphs" in messages) == (0, True), messages
+    status, out, _ = call("predict", "model.safetensors", "small.jsonl")
+    assert status == 0
+    assert len(rows_of(out)) == 6
+
+
 def test_inspect(call: Command, rings: Path) -> None:
     status, out, _ = call("inspect", str(rings), "--isomorphism", "-o", "numbers.json")
     assert status == 0
@@ -646,7 +671,9 @@ def test_flags_in_messages_of_estimators(call: Command, rings: Path) -> None:
         ("--dropout", "1.5"): "--dropout must be",
         ("--n-ensemble", "0"): "--n-ensemble must be",
         ("--validation-fraction", "2"): "--validation-fraction is not possible",
-        ("--coloring", "some"): "--coloring must be",
+        ("--coloring", "canonicl"): "--coloring must be one of random, all, refined, orbits, "
+        "canonical, individualized, precomputed. Got 'canonicl'. Did you mean 'canonical'?",
+        ("--coloring", "precomputed"): "--coloring=precomputed needs colorings",
     }.items():
         status, _, messages = call("train", str(rings), *arguments)
         assert status == 2

@@ -38,9 +38,16 @@ def with_flags(message: str, parameters: Iterable[str]) -> str:
         '--epochs must be positive.'
         >>> with_flags("Train with num_colors=4 and more epochs.", names)
         'Train with --num-colors=4 and more epochs.'
+        >>> with_flags('Use coloring="canonical".', [*names, "coloring"])
+        'Use --coloring=canonical.'
     """
     names = "|".join(sorted(parameters, key=len, reverse=True))
     message = re.sub(rf"The '({names})' parameter of \w+", r"\1", message)
+    message = re.sub(
+        rf'(?<![\w/.-])({names})="([\w-]+)"',
+        lambda found: f"--{_dashed(found[1])}={found[2]}",
+        message,
+    )
     first = re.match(rf"({names})\b", message)
     if first:
         message = f"--{_dashed(first[1])}{message[first.end() :]}"

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from clipgnn.commands.device import checked_device
-from clipgnn.errors import InvalidParameterError
+from clipgnn.errors import InvalidParameterError, shown, suggestion
+from clipgnn.parameters import COLORINGS
 from clipgnn.parameters.targets import Task
 
 if TYPE_CHECKING:
@@ -58,7 +59,8 @@ class LearningOptions:
     coloring: Annotated[
         str,
         typer.Option(
-            help="Coloring scheme: random, refined, canonical, individualized, orbits or all."
+            help=f"Coloring scheme: {', '.join(COLORINGS)}.",
+            autocompletion=lambda: list(COLORINGS),
         ),
     ] = "random"
     num_layers: Annotated[int, typer.Option(help="Local iterations.")] = 3
@@ -107,6 +109,12 @@ class LearningOptions:
         Raises:
             InvalidParameterError: if an option is not valid for the task.
         """
+        if self.coloring not in COLORINGS:
+            raise InvalidParameterError(
+                f"coloring must be one of {', '.join(COLORINGS)}. Got {shown(self.coloring)}."
+                f"{suggestion(self.coloring, COLORINGS)}",
+                parameter="coloring",
+            )
         from clipgnn import CLIPClassifier, CLIPRegressor
 
         shared: dict[str, Any] = {
