@@ -92,3 +92,44 @@ def test_the_steps_of_a_training_have_different_colorings(monkeypatch: pytest.Mo
     train(graphs, spec, Recipe(epochs=8), [Split([0, 1], [2, 3])], [0])
     assert len(drawn) >= 8
     assert len({tuple(own.flatten().tolist()) for own in drawn}) == len(drawn)
+
+
+def test_the_colorings_of_a_training_depend_on_the_graph_only() -> None:
+    """Not on the other graphs, such as those of one window, nor on the state of torch."""
+    graphs = PackedGraphs.from_networkx([nx.cycle_graph(7), nx.path_graph(4), nx.star_graph(3)])
+    pools = []
+    for order in ([0, 1, 2], [2, 0], [1, 0]):
+        torch.rand(1)
+        own = graphs.subset(torch.tensor(order))
+        sampler = Individualized().sampler(own, Individualized().partition_of(own))
+        start = own.node_pointers[order.index(0)]
+        pools.append(sampler.pool[:, start : start + 7])
+    assert torch.equal(pools[0], pools[1])
+    assert torch.equal(pools[0], pools[2])
+    assert len({tuple(colors) for colors in pools[0].tolist()}) > 20
+
+
+def test_nodes_of_several_labels_keep_their_groups() -> None:
+    """The root is one of its label; nodes of other labels are never confused with it."""
+    graph = nx.cycle_graph(6)
+    nx.set_node_attributes(graph, {node: node % 3 for node in graph}, "label")
+    batch = PackedGraphs.from_networkx([graph], kinds={"label": "category"}).to_batch()
+    generator = torch.Generator().manual_seed(0)
+    stream = Individualized().stream(batch, Individualized().partition(batch), 30, generator)
+    for colors in stream.all():
+        assert [sorted(colors[label::3].tolist()) for label in range(3)] == [[0, 1]] * 3
+    # A root of one label decides the colors of all nodes: opposite nodes are at other distances.
+    assert len({tuple(colors.tolist()) for colors in stream.all()}) == 6
+
+
+def test_orders_of_equal_nodes_do_not_depend_on_the_root() -> None:
+    """The two neighbors of a root have both orders, for each root and in each position."""
+    batch = PackedGraphs.from_networkx([nx.cycle_graph(5)] * 60).to_batch()
+    keys = torch.arange(60) * 7919
+    partition = Individualized().partition(batch, keys)
+    drawn = Individualized().stream(batch, partition, 5, None).all().view(5, 60, 5)
+    orders: dict[int, set[bool]] = {}
+    for colors in drawn.reshape(-1, 5):
+        root = int(colors.argmax())
+        orders.setdefault(root, set()).add(bool(colors[(root + 1) % 5] < colors[(root - 1) % 5]))
+    assert orders == {root: {True, False} for root in range(5)}

@@ -1,5 +1,7 @@
 """Colorings by individualization and refinement from random root nodes."""
 
+from dataclasses import replace
+
 import torch
 from jaxtyping import Bool, Int
 from torch import Tensor
@@ -13,6 +15,7 @@ from clipgnn.coloring.schemes import Sampler, Scheme
 from clipgnn.coloring.stream import InMemoryColorings
 from clipgnn.graphs.capacity import FixedBatch
 from clipgnn.graphs.exact import ExactBatch
+from clipgnn.graphs.keys import graph_keys
 from clipgnn.graphs.packed import PackedGraphs
 from clipgnn.ops.hashing import hashed_integers, shift_right
 from clipgnn.ops.numbering import order_rows, ranks_in_groups
@@ -33,7 +36,8 @@ class Individualized(Scheme):
     regular graphs, a graph has one coloring for each node, and the maximum over k ≥ nodes is
     invariant.
 
-    A training computes `POOL` colorings of each graph, and chooses from them in each step.
+    A training computes `POOL` colorings of each graph, hashed from the graph, and chooses from them
+    in each step.
     """
 
     name = "individualized"
@@ -52,9 +56,9 @@ class Individualized(Scheme):
 
     @override
     def sampler(self, graphs: PackedGraphs, partition: Partition) -> "PoolSampler":
-        generator = torch.Generator().manual_seed(0)
-        pool = individualized_colorings(graphs.to_batch(), partition, POOL, generator)
-        return PoolSampler(pool)
+        # Hashed from each graph, so that its colorings do not depend on the other graphs.
+        keyed = replace(partition, keys=graph_keys(graphs, 0))
+        return PoolSampler(individualized_colorings(graphs.to_batch(), keyed, POOL, None))
 
 
 def individualized_colorings(
