@@ -32,6 +32,7 @@ from clipgnn.coloring.refined import stable_colors
 from clipgnn.coloring.structures import Integers, Structure, structures
 from clipgnn.errors import MissingDependencyError
 from clipgnn.graphs.exact import ExactBatch
+from clipgnn.training import ModelSpec, Recipe, Split, train
 
 pytestmark = pytest.mark.needs("igraph")
 
@@ -39,8 +40,10 @@ pytestmark = pytest.mark.needs("igraph")
 @pytest.fixture(autouse=True)
 def without_cached_graphs() -> Iterator[None]:
     labeling._caches.clear()
+    labeling._late.clear()
     yield
     labeling._caches.clear()
+    labeling._late.clear()
 
 
 def test_the_atlas() -> None:
@@ -304,13 +307,40 @@ def test_the_cache_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(labeling._caches["canonical_order"]) == 3
 
 
-def test_a_labeling_that_took_too_long_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_labeling_that_took_too_long_is_tried_again_with_more_time_only(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     batch = atlas(4).to_batch()
     monkeypatch.setattr(labeling, "_apply", lambda compute, given: [None for _ in given])
     with pytest.warns(UserWarning, match="took more than 10 s"):
-        canonical_colors(batch)
+        colors = canonical_colors(batch)
     monkeypatch.undo()
+    assert torch.equal(canonical_colors(batch), colors)
+    assert labeling.canonical_labeling(batch).late_now == []
+    assert labeling.canonical_labeling(batch).late[0] == 1  # of two nodes without an edge
+    monkeypatch.setattr(labeling, "TIME_LIMIT", 20.0)
     assert len(set(colored_graphs(batch, canonical_colors(batch)))) == batch.num_graphs
+
+
+def test_predictions_label_all_graphs_at_once_and_number_them_in_the_data_set(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    graphs = PackedGraphs.from_networkx([nx.path_graph(1)] * 7 + [nx.cycle_graph(6)])
+    model = CLIP(1, 2, coloring="canonical", num_colors=6, hidden_channels=4)
+    at_once: list[int] = []
+
+    def apply(compute: Any, given: list[Structure]) -> list[None]:
+        at_once.append(len(given))
+        return [None for _ in given]
+
+    monkeypatch.setattr(labeling, "_apply", apply)
+    with pytest.warns(UserWarning, match="took more than") as warned:
+        model.predict(graphs, batch_size=3)
+    assert [str(own.message).split(" took")[0] for own in warned] == [
+        "The canonical labeling of 1 graph (number 7)"
+    ]
+    assert at_once[0] == 1
+    assert sum(at_once) == 1
 
 
 def test_an_alarm_of_the_user_is_kept() -> None:
@@ -336,3 +366,14 @@ def test_without_igraph(monkeypatch: pytest.MonkeyPatch) -> None:
     cycle = PackedGraphs.from_networkx([nx.cycle_graph(4)]).to_batch()
     with pytest.raises(MissingDependencyError, match=r"clipgnn\[canonical\]"):
         model(cycle.x, cycle.edge_index)
+
+
+def test_networks_without_colors_need_no_labeling(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "igraph", None)
+    graphs = replace(
+        PackedGraphs.from_networkx([nx.cycle_graph(4), nx.cycle_graph(5)] * 2),
+        y=torch.arange(4) % 2,
+    )
+    spec = ModelSpec("clip", {"coloring": "canonical", "num_colorings": 0, "hidden_channels": 2})
+    [trained] = train(graphs, spec, Recipe(epochs=1), [Split([0, 1], [2, 3])], [0])
+    assert trained.model.predict(graphs).shape == (4, 2)

@@ -159,6 +159,8 @@ def test_values_of_edges_that_are_not_tensors() -> None:
     graph.edge_attr = ["single"] * 8
     for coloring in ("random", "refined", "individualized"):
         AddColorings(1, coloring=coloring)(graph)
+    with pytest.raises(InvalidColoringError, match="k=1 colorings"):
+        AddColorings(1, coloring="all")(graph)
     with pytest.raises(InvalidGraphError, match=r"edge_attr must be a tensor.*of type list"):
         AddColorings(1, coloring="canonical")(graph)
 

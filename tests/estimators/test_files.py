@@ -27,6 +27,11 @@ QUICK = {**FAST, "epochs": 3}
         {"class_weight": {"ring": 2.0, "chain": 0.5}, "kinds": {"letter": "category"}},
         {"validation_fraction": 0.25, "patience": 2, "node_attributes": ["letter"]},
         {"random_state": np.random.RandomState(3), "coloring": clipgnn.Random()},
+        {"coloring": "refined", "n_draws": 2},
+        {"coloring": "individualized", "n_draws": 2},
+        {"coloring": "all", "epochs": 1},
+        pytest.param({"coloring": "canonical"}, marks=pytest.mark.needs("igraph")),
+        pytest.param({"coloring": "orbits", "epochs": 1}, marks=pytest.mark.needs("igraph")),
     ],
 )
 def test_a_classifier_is_the_same_after_loading(options: dict[str, Any], tmp_path: Path) -> None:
@@ -38,7 +43,7 @@ def test_a_classifier_is_the_same_after_loading(options: dict[str, Any], tmp_pat
     assert loaded.classes_.tolist() == model.classes_.tolist()
     assert loaded.encoding_ == model.encoding_
     assert [own.train_loss for own in loaded.history_] == [own.train_loss for own in model.history_]
-    changed = {"random_state": None, "coloring": "random"} if "coloring" in options else {}
+    changed = {"random_state": None, "coloring": "random"} if "random_state" in options else {}
     expected = {**model.get_params(), **changed}
     lists = {name: tuple(own) for name, own in expected.items() if isinstance(own, list)}
     assert loaded.get_params() == {**expected, **lists}

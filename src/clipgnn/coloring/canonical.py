@@ -47,9 +47,13 @@ class Canonical(Scheme):
         return InMemoryColorings(colors, partition.graph_of_node, partition.num_graphs)
 
     @override
+    def prepare(self, graphs: PackedGraphs) -> None:
+        canonical_colors(graphs.to_batch())
+
+    @override
     def check_packages(self, graphs: PackedGraphs) -> None:
         if not has_igraph():  # which is not needed if 1-WL distinguishes all nodes of all graphs
-            canonical_colors(graphs.to_batch())
+            self.prepare(graphs)
 
     @override
     def sampler(self, graphs: PackedGraphs, partition: Partition) -> TableSampler:

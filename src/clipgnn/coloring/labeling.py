@@ -6,7 +6,8 @@ import os
 import threading
 import warnings
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TypeVar
 
 import numpy as np
@@ -38,8 +39,10 @@ CACHED_GRAPHS = 1_000_000
 """Number of graphs whose results are kept in memory."""
 
 _Result = TypeVar("_Result", Integers, list[list[int]])
-_Cache = OrderedDict[bytes, Integers | list[list[int]] | None]
+_Cache = OrderedDict[bytes, Integers | list[list[int]]]
 _caches: dict[str, _Cache] = {}
+_late: dict[tuple[str, bytes], float] = {}
+"""The time limit that the computation for a graph has exceeded."""
 _lock = threading.Lock()
 _starting = threading.Lock()
 """Of the threads of a process, one at a time has processes of its own."""
@@ -52,7 +55,42 @@ def canonical_colors(graphs: ExactBatch) -> Int[Tensor, "nodes"]:
     that isomorphic graphs are identical after nodes with equal attributes and colors are matched.
     Node and edge attributes, weights and directions are respected. A graph whose labeling takes
     more than `TIME_LIMIT` has a coloring from a fixed root instead, which depends on the order of
-    its nodes; a warning names it.
+    its nodes; a warning names it when that happens. It is not labeled again in this process.
+
+    Raises:
+        MissingDependencyError: if igraph is not installed and a graph needs it.
+    """
+    found = canonical_labeling(graphs)
+    if found.late_now:
+        names = listed([str(own) for own in found.late_now[:5]])
+        others = len(found.late_now) - 5
+        more = f" and {counted(others, 'other')}" if others > 0 else ""
+        warnings.warn(
+            f"The canonical labeling of {counted(len(found.late_now), 'graph')} (number {names}"
+            f"{more}) took more than {TIME_LIMIT:g} s. Their colorings depend on the order of "
+            'their nodes. Use coloring="individualized" or "refined" for such graphs.',
+            stacklevel=2,
+        )
+    return found.colors
+
+
+@dataclass(frozen=True)
+class CanonicalLabeling:
+    """Colors of `canonical_colors`, and the graphs whose labeling took too long.
+
+    Attributes:
+        colors: color of each node.
+        late: numbers of the graphs without a canonical labeling.
+        late_now: those of them that were tried in this call.
+    """
+
+    colors: Int[Tensor, "nodes"]
+    late: list[int]
+    late_now: list[int]
+
+
+def canonical_labeling(graphs: ExactBatch) -> CanonicalLabeling:
+    """Compute `canonical_colors` without a warning.
 
     Raises:
         MissingDependencyError: if igraph is not installed and a graph needs it.
@@ -62,11 +100,17 @@ def canonical_colors(graphs: ExactBatch) -> Int[Tensor, "nodes"]:
     partition = Partition.of(stable, graphs.graph_of_node, graphs.num_graphs)
     ambiguous = torch.zeros(graphs.num_graphs, dtype=torch.bool, device=stable.device)
     ambiguous[partition.graph_of_group[partition.sizes > 1]] = True
+    late: list[int] = []
+    late_now: list[int] = []
     if bool(ambiguous.any()):
         chosen = graphs.subset(ambiguous)
         nodes = ambiguous[graphs.graph_of_node]
-        ranks[nodes] = _canonical_ranks(chosen, stable[nodes], ambiguous.nonzero().flatten())
-    return ranks_in_attribute_groups(graphs, ranks)
+        orders, new = _computed(canonical_order, chosen, stable[nodes])
+        ranks[nodes] = _ranks_of_orders(chosen, orders)
+        numbers = ambiguous.nonzero().flatten().tolist()
+        late = [own for own, order in zip(numbers, orders, strict=True) if order is None]
+        late_now = [own for own, is_new in zip(numbers, new, strict=True) if is_new and own in late]
+    return CanonicalLabeling(ranks_in_attribute_groups(graphs, ranks), late, late_now)
 
 
 def automorphism_generators(graphs: ExactBatch) -> list[list[list[int]] | None]:
@@ -77,56 +121,52 @@ def automorphism_generators(graphs: ExactBatch) -> list[list[list[int]] | None]:
     Raises:
         MissingDependencyError: if igraph is not installed.
     """
-    return _computed(automorphisms, graphs, stable_colors(graphs))
+    return _computed(automorphisms, graphs, stable_colors(graphs))[0]
 
 
-def _canonical_ranks(graphs: ExactBatch, stable: Tensor, numbers: Tensor) -> Tensor:
-    """Position of each node in a canonical labeling of its graph."""
-    orders = _computed(canonical_order, graphs, stable)
-    late = [number for number, order in enumerate(orders) if order is None]
+def _ranks_of_orders(graphs: ExactBatch, orders: Sequence[Integers | None]) -> Tensor:
+    """Position of each node in the order of its graph; without one, colors from its first node."""
     counts = graphs.nodes.counts.tolist()
     known = [
         np.arange(count) if order is None else order
         for order, count in zip(orders, counts, strict=True)
     ]
     first = pointers_from_index(graphs.graph_of_node, graphs.num_graphs)
-    order = torch.from_numpy(np.concatenate(known)).to(stable.device)
-    ranks = torch.empty_like(stable)
-    position = torch.arange(stable.numel(), device=stable.device)
+    order = torch.from_numpy(np.concatenate(known)).to(graphs.x.device)
+    position = torch.arange(order.numel(), device=order.device)
+    ranks = torch.empty_like(position)
     ranks[order + first[graphs.graph_of_node]] = position - first[graphs.graph_of_node]
-    if late:
-        names = listed([str(own) for own in numbers[late[:5]].tolist()])
-        more = "" if len(late) <= 5 else f" and {counted(len(late) - 5, 'other')}"
-        warnings.warn(
-            f"The canonical labeling of {counted(len(late), 'graph')} (number {names}{more}) took "
-            f"more than {TIME_LIMIT:g} s. Their colorings depend on the order of their nodes. Use "
-            'coloring="individualized" or "refined" for such graphs.',
-            stacklevel=2,
-        )
-        missing = torch.zeros(graphs.num_graphs, dtype=torch.bool, device=stable.device)
-        missing[late] = True
-        nodes = missing[graphs.graph_of_node]
-        ranks[nodes] = first_node_ranks(graphs.subset(missing))
+    missing = torch.tensor([own is None for own in orders], device=order.device)
+    if bool(missing.any()):
+        ranks[missing[graphs.graph_of_node]] = first_node_ranks(graphs.subset(missing))
     return ranks
 
 
 def _computed(
     compute: Callable[[Structure, float], _Result | None], graphs: ExactBatch, stable: Tensor
-) -> list[_Result | None]:
-    """Apply a function to each graph, or look up its result."""
+) -> tuple[list[_Result | None], list[bool]]:
+    """Apply a function to each graph, or look up its result; None if it takes too long.
+
+    Returns:
+        The results, and which of them were computed in this call.
+    """
     described = list(structures(graphs, stable))
     keys = [_key(own) for own in described]
+    name = compute.__name__
     with _lock:
-        cache = _caches.setdefault(compute.__name__, OrderedDict())
-        known = {key: cache[key] for key in keys if key in cache}
+        cache = _caches.setdefault(name, OrderedDict())
+        known: dict[bytes, _Result | None] = {key: cache[key] for key in keys if key in cache}  # type: ignore[misc]
+        known.update({key: None for key in keys if _late.get((name, key), 0.0) >= TIME_LIMIT})
     missing = {key: own for key, own in zip(keys, described, strict=True) if key not in known}
     found = dict(zip(missing, _apply(compute, list(missing.values())), strict=True))
     with _lock:
-        # A graph that took too long is tried again: the machine may have been busy.
         cache.update((key, own) for key, own in found.items() if own is not None)
+        _late.update(((name, key), TIME_LIMIT) for key, own in found.items() if own is None)
         while len(cache) > CACHED_GRAPHS:
             cache.popitem(last=False)
-    return [found[key] if key in found else known[key] for key in keys]  # type: ignore[misc]
+    return [found[key] if key in found else known[key] for key in keys], [
+        key in found for key in keys
+    ]
 
 
 def _apply(

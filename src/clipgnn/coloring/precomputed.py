@@ -27,6 +27,7 @@ class All(Scheme):
     """
 
     name = "all"
+    reads_edge_values = False
 
     @override
     def stream(
@@ -37,6 +38,10 @@ class All(Scheme):
         generator: torch.Generator | None,
     ) -> AllColorings:
         return AllColorings(partition)
+
+    @override
+    def prepare(self, graphs: PackedGraphs) -> None:
+        enumerable_counts(self.partition_of(graphs))
 
     @override
     def sampler(self, graphs: PackedGraphs, partition: Partition) -> "TableSampler":
@@ -53,6 +58,7 @@ class Precomputed(Scheme):
     """
 
     name = "precomputed"
+    reads_edge_values = False
 
     @override
     def stream(

@@ -126,6 +126,19 @@ class Scheme(ABC):
         """
         return None
 
+    def prepare(self, graphs: PackedGraphs) -> None:  # noqa: B027 - most have nothing to prepare
+        """Compute and keep what colorings need of each graph, before parts of a data set are used.
+
+        Errors and warnings then have the numbers of graphs in the data set.
+
+        Args:
+            graphs: the data set.
+
+        Raises:
+            TooManyColoringsError: if a graph has too many colorings for the scheme.
+            MissingDependencyError: if the scheme needs a package that is not installed.
+        """
+
     def check_packages(self, graphs: PackedGraphs) -> None:  # noqa: B027 - most need none
         """Check that optional packages are installed which the colorings of a data set need.
 

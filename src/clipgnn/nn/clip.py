@@ -6,6 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from clipgnn.coloring.codes import ColorCode
+from clipgnn.coloring.random import Random
 from clipgnn.coloring.schemes import Scheme, scheme_named
 from clipgnn.coloring.stream import ColoringStream
 from clipgnn.errors import InvalidParameterError, shown
@@ -149,6 +150,8 @@ class CLIP(Network):
     ) -> dict[str, Any]:
         """Compute the number of colors, the channels of attributes, and the direction."""
         scheme = scheme_named(parameters.get("coloring", CLIPParameters.coloring))
+        if parameters.get("num_colorings") == 0:  # colors are not used
+            scheme = Random()
         return {
             "num_colors": scheme.num_colors(graphs, scheme.partition_of(graphs)),
             "edge_channels": graphs.edge_channels,

@@ -160,6 +160,11 @@ class Network(nn.Module, ABC):
         """Number of colorings of every graph that the network requests; 0 for no colors."""
         return 0
 
+    @property
+    def training_scheme(self) -> Scheme:
+        """The scheme for batches of training; without colors, one that needs no preparation."""
+        return self.scheme if self.num_colorings_for(training=True) else Random()
+
     def cost_of_graph(self, num_nodes: float, largest_graph: int, num_colorings: int) -> float:
         """Number of rows of activations that a layer stores for a graph.
 
@@ -293,6 +298,7 @@ class Network(nn.Module, ABC):
         # Targets are not needed, and may not fit into the dtype.
         graphs = replace(graphs, y=None).to(weight.device).with_floats(weight.dtype)
         keys = graph_keys(graphs, as_signed(check_seed(seed)))
+        self._prepare_colorings(graphs)
         was_training = self.training
         self.eval()
         try:
@@ -315,12 +321,17 @@ class Network(nn.Module, ABC):
         weight = self._any_weight()
         graphs = replace(graphs, y=None).to(weight.device).with_floats(weight.dtype)
         keys = graph_keys(graphs, as_signed(check_seed(seed)))
+        self._prepare_colorings(graphs)
         everything = torch.arange(len(graphs), device=weight.device)
         batch, stream = self._with_colorings(graphs, everything, keys, wrap=wrap_colors)
         if stream is None:
             return None
         added = batch.num_nodes - graphs.x.shape[0]  # nodes of the graph that was added
         return stream.all()[:, added:].t()
+
+    def _prepare_colorings(self, graphs: PackedGraphs) -> None:
+        if self.num_colorings_for(training=False) and graphs.x.shape[0]:
+            self.scheme.prepare(graphs)
 
     def _with_colorings(
         self, graphs: PackedGraphs, chosen: Tensor, keys: Tensor, *, wrap: bool

@@ -39,11 +39,12 @@ class Window:
 
     def __init__(self, graphs: PackedGraphs, network: Network, recipe: Recipe) -> None:
         network.check_channels(graphs)
-        partition = network.scheme.partition_of(graphs)
+        scheme = network.training_scheme
+        partition = scheme.partition_of(graphs)
         self.sampler: Sampler | None = None
         if network.num_colorings_for(training=True):
-            self.sampler = network.scheme.sampler(graphs, partition)
-            network.check_num_colors(network.scheme.num_colors(graphs, partition))
+            self.sampler = scheme.sampler(graphs, partition)
+            network.check_num_colors(scheme.num_colors(graphs, partition))
         self.assembler = Assembler(graphs, partition.local_groups, network.prepare(graphs))
         self.mean_nodes = graphs.x.shape[0] / len(graphs)
         targets = targets_for(recipe, graphs)
