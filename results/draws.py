@@ -1,6 +1,6 @@
 """Measure how predictions of stored models change between draws of random colorings.
 
-    python results/draws.py schemes.sqlite --draws 10 --output results/schemes-draws.json
+    python results/draws.py runs/schemes.sqlite --draws 10 --output results/schemes-draws.json
 
 reads the models beside the store of an experiment with `keep_models` and `keep_predictions`, and
 predicts the test graphs of each trial, and its fresh graphs, several times. With `--fresh`, fresh
@@ -130,6 +130,8 @@ def main() -> None:
     parser.add_argument("--processes", type=int, default=1)
     parser.add_argument("--output", type=Path, required=True)
     arguments = parser.parse_args()
+    if not arguments.store.is_file():
+        parser.error(f"the store {arguments.store} must be a file")
     check_writable(arguments.output)
     measure_trial = partial(
         measure,
@@ -152,6 +154,12 @@ def main() -> None:
             if cell.row in (arguments.models or [cell.row])
             and cell.dataset in (arguments.datasets or [cell.dataset])
         ]
+        for flag, names, known in (
+            ("--models", arguments.models, {cell.row for cell in experiment.cells}),
+            ("--datasets", arguments.datasets, {cell.dataset for cell in experiment.cells}),
+        ):
+            if unknown := set(names or ()) - known:
+                parser.error(f"{flag} must be among {sorted(known)}. Got {sorted(unknown)}.")
         other = {cell.dataset for cell in cells}.difference(GENERATED)
         if arguments.fresh and other:
             parser.error(
@@ -161,6 +169,7 @@ def main() -> None:
         with measuring(measure_trial, arguments.processes) as measure_trials:
             for cell in cells:
                 if len(cell.configurations) > 1:
+                    print(cell.dataset, cell.row, "is left out: it has several configurations")
                     continue
                 trials = [
                     trial

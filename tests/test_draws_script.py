@@ -37,7 +37,9 @@ def test_numbers_of_a_regression() -> None:
     assert found == {"one_draw": 0.5, "deviation": 0.0, "mean_of_draws": 0.0, "spread": 0.5}
 
 
-def test_fresh_graphs_of_a_counting_task(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_fresh_graphs_of_a_counting_task(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     """They are predicted with `--fresh`, although no trial scored them."""
     row = {"model": "clip", "num_colorings": 1, "hidden_channels": 4, "num_layers": 1}
     content = {
@@ -63,6 +65,10 @@ def test_fresh_graphs_of_a_counting_task(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr(draws, "load_dataset", load)
     arguments = ["draws", str(path), "--draws", "2", "--output", str(output), "--fresh"]
     monkeypatch.setattr(sys, "argv", [*arguments, "--datasets", "count-stars", "csl"])
+    with pytest.raises(SystemExit):
+        draws.main()
+    assert "--datasets must be among ['count-stars'" in capsys.readouterr().err
+    monkeypatch.setattr(sys, "argv", [*arguments, "--datasets", "count-stars"])
     draws.main()
     assert loaded == [("count-stars", FRESH_SEED)]
     [found] = json.loads(output.read_text())["datasets"].values()

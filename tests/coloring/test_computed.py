@@ -60,7 +60,7 @@ def test_random_colorings_are_those_of_predict(coloring: str) -> None:
     [
         ("all", 2, r"Every graph must have k=2 colorings\. Got 720"),
         ("random", 0, "k must be an integer from 1"),
-        ("precomputed", 1, "needs the argument colorings"),
+        ("precomputed", 1, 'Got "precomputed", which uses those'),
         pytest.param("canonical", 2, "with k=1", marks=pytest.mark.needs("igraph")),
     ],
 )

@@ -190,7 +190,7 @@ def test_without_igraph(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "igraph", None)
     graphs = PackedGraphs.from_networkx([nx.cycle_graph(4)])
     model = CLIP(1, 2, coloring="orbits", num_colors=4, hidden_channels=4)
-    for call in (lambda: Orbits().check_packages(graphs), lambda: model.predict(graphs)):
+    for call in (lambda: Orbits().check_training(graphs), lambda: model.predict(graphs)):
         labeling._caches.clear()
         with pytest.raises(MissingDependencyError, match=r"clipgnn\[canonical\]"):
             call()

@@ -250,6 +250,20 @@ def test_coloring_schemes(call: Command, tmp_path: Path, coloring: str) -> None:
     assert len(rows_of(out)) == 6
 
 
+def test_a_graph_with_too_many_colorings_has_its_line(call: Command, tmp_path: Path) -> None:
+    """Not its number in a fold, nor among the graphs that can be read."""
+    graphs = [nx.path_graph(2)] * 5 + [nx.cycle_graph(9)] + [nx.path_graph(3)] * 4
+    text = "not a graph\n" + lines_of(graphs, kind=["a", "b"] * 5)
+    (tmp_path / "large.jsonl").write_text(text)
+    for command in ("cv", "train"):
+        status, _, messages = call(
+            *(command, "large.jsonl", "--target", "kind", "--coloring", "all", *FAST),
+            *(("--folds", "2") if command == "cv" else ("-o", "model.safetensors")),
+        )
+        assert status == 2
+        assert "large.jsonl, line 7, has 362,880. Use --coloring=canonical" in messages
+
+
 def test_inspect(call: Command, rings: Path) -> None:
     status, out, _ = call("inspect", str(rings), "--isomorphism", "-o", "numbers.json")
     assert status == 0

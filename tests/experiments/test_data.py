@@ -15,6 +15,7 @@ from clipgnn.datasets.properties import circular_skip_links
 from clipgnn.errors import (
     DatasetFileError,
     DatasetNotFoundError,
+    InvalidColoringError,
     InvalidParameterError,
     MissingDependencyError,
 )
@@ -205,3 +206,24 @@ def test_igraph_is_needed_for_canonical_colorings(
     else:
         with pytest.raises(MissingDependencyError, match="require igraph"):
             prepare_experiment(experiment)
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ({"coloring": "all"}, r"csl, CLIP: A graph must have at most 1,024 colorings"),
+        ({"coloring": "precomputed"}, 'csl, CLIP: coloring="precomputed" needs colorings'),
+        ({"loss": "absolute-error"}, "csl, CLIP: The loss .* needs floats"),
+    ],
+)
+def test_rows_that_cannot_be_trained_are_found_before_the_first_trial(
+    row: dict[str, str], message: str
+) -> None:
+    model = {"model": "clip", "name": "CLIP", **row}
+    content = {"datasets": ["csl"], "protocol": "last", "folds": 2, "models": [model]}
+    with pytest.raises((InvalidColoringError, InvalidParameterError), match=message):
+        prepare_experiment(parse_experiment(content, "e", "e.toml"))
+    content["models"] = [
+        {**model, "datasets": ["csl"], "num_colorings": 0, "loss": "cross-entropy"}
+    ]
+    assert prepare_experiment(parse_experiment(content, "e", "e.toml")).data

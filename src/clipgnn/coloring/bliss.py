@@ -61,7 +61,8 @@ def _graph(structure: Structure) -> Any:
     except ImportError as error:
         raise MissingDependencyError(
             'The colorings "canonical" and "orbits" require igraph. It is not installed. Use '
-            "pip install 'clipgnn[canonical]', or the coloring \"refined\"."
+            "pip install 'clipgnn[canonical]'. Networks with the coloring \"refined\" are trained "
+            "without it."
         ) from error
     graph = igraph.Graph(n=structure.colors.size, edges=structure.edges)
     graph.vs["number"] = range(structure.colors.size)

@@ -51,7 +51,7 @@ class Canonical(Scheme):
         canonical_colors(graphs.to_batch())
 
     @override
-    def check_packages(self, graphs: PackedGraphs) -> None:
+    def check_training(self, graphs: PackedGraphs) -> None:
         if not has_igraph():  # which is not needed if 1-WL distinguishes all nodes of all graphs
             self.prepare(graphs)
 

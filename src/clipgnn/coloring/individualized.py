@@ -42,6 +42,7 @@ class Individualized(Scheme):
 
     name = "individualized"
     reads_edge_values = False
+    any_number = True
 
     @override
     def stream(

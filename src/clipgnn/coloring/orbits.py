@@ -8,7 +8,6 @@ from torch import Tensor
 from typing_extensions import override
 
 from clipgnn.coloring import labeling
-from clipgnn.coloring.bliss import has_igraph
 from clipgnn.coloring.enumerate import colorings_by_number, enumerable_counts
 from clipgnn.coloring.groups import Partition
 from clipgnn.coloring.precomputed import MAX_TRAINING_COLORINGS, TableSampler
@@ -49,21 +48,19 @@ class Orbits(Scheme):
         _classes(graphs.to_batch(), self.partition_of(graphs))
 
     @override
-    def check_packages(self, graphs: PackedGraphs) -> None:
-        if not has_igraph():
-            labeling.automorphism_generators(graphs[:1].to_batch())
-
-    @override
-    def sampler(self, graphs: PackedGraphs, partition: Partition) -> TableSampler:
-        batch = graphs.to_batch()
-        counts = [own.count for own in _classes(batch, partition)]
+    def check_training(self, graphs: PackedGraphs) -> None:
+        counts = [own.count for own in _classes(graphs.to_batch(), self.partition_of(graphs))]
         if max(counts) > MAX_TRAINING_COLORINGS:
             raise TooManyColoringsError(
                 f"A graph must have at most {MAX_TRAINING_COLORINGS:,} classes of colorings to be "
                 f'trained on with coloring="orbits". Graph {counts.index(max(counts))} has '
                 f'{max(counts):,}. Use coloring="canonical" or "random".'
             )
-        return TableSampler(NumberedColorings.of(batch, partition).all(), fixed=True)
+
+    @override
+    def sampler(self, graphs: PackedGraphs, partition: Partition) -> TableSampler:
+        self.check_training(graphs)
+        return TableSampler(NumberedColorings.of(graphs.to_batch(), partition).all(), fixed=True)
 
 
 @dataclass(frozen=True)

@@ -44,11 +44,19 @@ class All(Scheme):
         enumerable_counts(self.partition_of(graphs))
 
     @override
+    def check_training(self, graphs: PackedGraphs) -> None:
+        _trainable_counts(self.partition_of(graphs))
+
+    @override
     def sampler(self, graphs: PackedGraphs, partition: Partition) -> "TableSampler":
-        purpose = 'to be trained on with coloring="all"'
-        counts = enumerable_counts(partition, MAX_TRAINING_COLORINGS, purpose)
+        counts = _trainable_counts(partition)
         numbers = torch.arange(int(counts.max()), device=counts.device)[:, None] % counts
         return TableSampler(colorings_by_number(partition, numbers), fixed=True)
+
+
+def _trainable_counts(partition: Partition) -> Tensor:
+    purpose = 'to be trained on with coloring="all"'
+    return enumerable_counts(partition, MAX_TRAINING_COLORINGS, purpose)
 
 
 class Precomputed(Scheme):
@@ -81,6 +89,10 @@ class Precomputed(Scheme):
     @override
     def stored(self, graphs: PackedGraphs, k: int) -> Colorings:
         return _stored(graphs)[:k]
+
+    @override
+    def check_training(self, graphs: PackedGraphs) -> None:
+        _stored(graphs)
 
     @override
     def num_colors(self, graphs: PackedGraphs, partition: Partition) -> int:

@@ -22,6 +22,7 @@ class Random(Scheme):
 
     name = "random"
     reads_edge_values = False
+    any_number = True
 
     @override
     def stream(

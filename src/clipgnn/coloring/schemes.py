@@ -56,11 +56,13 @@ class Scheme(ABC):
         name: name of the scheme in networks, TOML files and the command line.
         package: package whose release decides the colorings; None if there is none.
         reads_edge_values: whether colorings can depend on weights and attributes of edges.
+        any_number: whether a graph has as many colorings as a network requests.
     """
 
     name: ClassVar[str]
     package: ClassVar[str | None] = None
     reads_edge_values: ClassVar[bool] = True
+    any_number: ClassVar[bool] = False
 
     def groups(self, x: Tensor, edge_index: Tensor, batch: Tensor) -> Int[Tensor, "nodes"]:
         """Compute groups of nodes that must get distinct colors, numbered within each graph.
@@ -139,14 +141,16 @@ class Scheme(ABC):
             MissingDependencyError: if the scheme needs a package that is not installed.
         """
 
-    def check_packages(self, graphs: PackedGraphs) -> None:  # noqa: B027 - most need none
-        """Check that optional packages are installed which the colorings of a data set need.
+    def check_training(self, graphs: PackedGraphs) -> None:  # noqa: B027 - most need nothing
+        """Check that networks can be trained on a data set with these colorings.
 
         Args:
             graphs: the data set.
 
         Raises:
-            MissingDependencyError: if one of them is missing.
+            TooManyColoringsError: if a graph has too many colorings.
+            InvalidColoringError: if colorings are missing that must be stored with the graphs.
+            MissingDependencyError: if an optional package is missing.
         """
 
     def num_colors(self, graphs: PackedGraphs, partition: Partition) -> int:

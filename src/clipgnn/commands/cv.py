@@ -74,6 +74,7 @@ def cv(
     with library_messages():
         chosen = select(found, attributes.read, targets.problems, strict=source.strict)
         check_trainable(chosen, targets)
+        learning.check_colorings(chosen)
         y = targets.of(chosen.numbers)
         splits = _splits(y, folds, targets.task, seed)
         scores, columns = [], []

@@ -1,5 +1,6 @@
 """Options of the commands that train: parameters of the estimators."""
 
+import re
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -7,12 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from clipgnn.commands.device import checked_device
-from clipgnn.errors import InvalidParameterError, shown, suggestion
+from clipgnn.errors import InvalidParameterError, TooManyColoringsError, shown, suggestion
 from clipgnn.parameters import COLORINGS
 from clipgnn.parameters.targets import Task
 
 if TYPE_CHECKING:
     from clipgnn import CLIPClassifier, CLIPRegressor
+    from clipgnn.commands.sources import Selection
 
 Seed = Annotated[int, typer.Option("--seed", min=0, max=2**32 - 1, help="Seed of all randomness.")]
 Device = Annotated[
@@ -94,6 +96,27 @@ class LearningOptions:
     loss: Annotated[str, typer.Option(help="Loss of numbers: squared-error or absolute-error.")] = (
         "squared-error"
     )
+
+    def check_colorings(self, chosen: "Selection") -> None:
+        """Check that networks can be trained on all graphs, before they are divided into folds.
+
+        Raises:
+            InvalidColoringError: if they cannot; it names the place of a graph in its file.
+        """
+        if self.num_colorings == "0":
+            return
+        from clipgnn.coloring.schemes import scheme_named  # imports torch
+
+        try:
+            scheme_named(self.coloring).check_training(chosen.graphs)
+        except TooManyColoringsError as error:
+            entries, name = chosen.source.entries, chosen.source.name
+            message = re.sub(
+                r"\bGraph ([0-9]+) has",
+                lambda own: f"{name}, {entries[chosen.numbers[int(own[1])]].place}, has",
+                str(error),
+            )
+            raise TooManyColoringsError(message) from error
 
     def estimator(
         self,

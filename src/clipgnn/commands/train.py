@@ -96,6 +96,7 @@ def train(
         with library_messages():
             chosen = select(found, attributes.read, targets.problems, strict=source.strict)
             check_trainable(chosen, targets)
+            learning.check_colorings(chosen)
             model.fit(chosen.graphs, targets.of(chosen.numbers))
         model.target_names_ = list(targets.names)
         if workers.rank == 0:

@@ -260,7 +260,7 @@ class GraphEstimator(BaseEstimator, ABC):  # type: ignore[misc]
             parameters["num_colors"] = self.num_colors
         if self.num_colorings != "auto":
             parameters["num_colorings"] = self.num_colorings
-        elif scheme_named(self.coloring).name == "random":
+        elif scheme_named(self.coloring).any_number:
             parameters["num_colorings"] = suggested_colorings(_sample(graphs))
         elif (stored := graphs[:1].colorings) is not None:
             parameters["num_colorings"] = stored.shape[0]

@@ -6,7 +6,7 @@ Torch is imported inside the functions, so that the command line starts without 
 from dataclasses import replace
 from typing import Any
 
-from clipgnn.errors import ClipGNNError, InvalidParameterError
+from clipgnn.errors import ClipGNNError, InvalidColoringError, InvalidParameterError
 from clipgnn.experiments.data import check_folds, check_pairs, fingerprints
 from clipgnn.experiments.experiment import Configuration, Experiment
 from clipgnn.experiments.options import RunOptions
@@ -31,8 +31,9 @@ def prepare_experiment(experiment: Experiment, options: RunOptions | None = None
             them.
         DatasetFileError: if files are damaged, or a data set is not that of the experiment.
         InvalidParameterError: if an import path is invalid, the source of a network is not that of
-            the experiment, its parameters are not valid, or a data set of the user is too small for
-            the folds.
+            the experiment, its parameters are not valid, a data set of the user is too small for
+            the folds, or a loss does not match the targets.
+        InvalidColoringError: if a graph has too many colorings to be trained on.
         MissingDependencyError: if a network needs igraph, which is not installed.
     """
     options = options or RunOptions()
@@ -57,33 +58,39 @@ def prepare_experiment(experiment: Experiment, options: RunOptions | None = None
         if experiment.split != "pairs" and dataset in experiment.datasets:
             check_folds(dataset, graphs, experiment.folds, experiment.groups)
         different = {
-            canonical([own.model, dict(own.parameters), own.recipe.get("loss")]): own
+            canonical([own.model, dict(own.parameters), own.recipe.get("loss")]): (cell.row, own)
             for cell in experiment.cells
             for own in cell.configurations
             if cell.dataset == dataset
         }
-        for configuration in different.values():
+        for row, configuration in different.values():
             if is_import_path(configuration.model):
                 _build(configuration, graphs)
             else:
-                _check_packages(configuration, graphs)
+                try:
+                    _check_model(configuration, graphs, pairs=experiment.split == "pairs")
+                except (InvalidParameterError, InvalidColoringError) as error:
+                    raise type(error)(f"{dataset}, {row}: {error}") from error
 
     names = [name for name in experiment.data_names if name not in sources]
     found = fingerprints(names, experiment.data, options.root, check)
     return replace(experiment, data={**found, **sources})
 
 
-def _check_packages(configuration: Configuration, graphs: Any) -> None:
-    """Check that the optional packages are installed that a model needs for the graphs."""
+def _check_model(configuration: Configuration, graphs: Any, *, pairs: bool) -> None:
+    """Check that a model can be trained on the graphs: packages, colorings and targets."""
     if not model_named(configuration.model).trained:
         return
     from clipgnn.coloring.schemes import scheme_named
+    from clipgnn.training.losses import check_targets
     from clipgnn.training.models import network_named
 
     network_named(configuration.model).check_packages()
     coloring = configuration.parameters.get("coloring")
     if isinstance(coloring, str) and configuration.parameters.get("num_colorings") != 0:
-        scheme_named(coloring).check_packages(graphs)
+        scheme_named(coloring).check_training(graphs)
+    if not pairs:
+        check_targets(Recipe.from_dict(Recipe.from_toml(configuration.recipe)), graphs)
 
 
 def _build(configuration: Configuration, graphs: Any) -> None:

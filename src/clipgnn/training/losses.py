@@ -113,7 +113,8 @@ def check_targets(recipe: Recipe, graphs: PackedGraphs) -> None:
     if recipe.loss == "cross-entropy" and not are_classes:
         raise InvalidParameterError(
             'The loss "cross-entropy" needs classes as targets. The targets of '
-            f"{graphs.name!r} are floats. Use y.long() if they are classes, or another loss."
+            f"{graphs.name!r} are floats. Use y.long() if they are classes, or another loss, "
+            'such as "absolute-error".'
         )
     if not METRICS[recipe.score] and are_classes:
         raise InvalidParameterError(
