@@ -228,7 +228,10 @@ def given(graph: nx.Graph) -> GivenGraph:
 @pytest.mark.parametrize(
     ("graph", "message"),
     [
-        (nx.DiGraph([(0, 1)]), "must be undirected to be compared. graph has directed edges"),
+        (
+            nx.DiGraph([(0, 1)]),
+            r"must be undirected to be compared. graph \(A\) has directed edges",
+        ),
         (nx.MultiGraph([(0, 1), (0, 1)]), "must have no parallel edges"),
         (nx.Graph([(0, 1, {"weight": 2.5})]), "has the weight 2.5"),
     ],
@@ -243,7 +246,7 @@ def test_attributes() -> None:
     nx.set_node_attributes(labeled, {0: "a", 1: "b", 2: "a"}, "kind")
     nx.set_edge_attributes(labeled, {edge: {"bond": "single"} for edge in labeled.edges()})
     plain = nx.path_graph(3)
-    with pytest.raises(InvalidParameterError, match="Only graph has 'kind'"):
+    with pytest.raises(InvalidParameterError, match=r"Only graph \(A\) has 'kind'"):
         compare(given(labeled), given(plain))
     with pytest.raises(InvalidParameterError, match="kinds"):
         compare(given(labeled), given(labeled), node_attributes=["kinds"])

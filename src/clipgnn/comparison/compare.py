@@ -10,7 +10,7 @@ from torch import Tensor
 from clipgnn.coloring.group_names import group_names
 from clipgnn.coloring.groups import Partition
 from clipgnn.coloring.labeling import canonical_colors
-from clipgnn.comparison.inputs import GivenGraph
+from clipgnn.comparison.inputs import GivenGraph, told_apart
 from clipgnn.comparison.isomorphism import are_isomorphic
 from clipgnn.comparison.pair import as_pair
 from clipgnn.comparison.representations import (
@@ -61,6 +61,7 @@ def compare(
         InvalidParameterError: if the seed or the attributes are not valid.
     """
     seed = check_seed(seed)
+    first, second = told_apart(first, second)
     given, notes = as_pair(first, second, node_attributes)
     attributes = number_rows(given.x)
     # Labels instead of numbers, which can be of any size: networks are random and not normalized.
