@@ -54,7 +54,8 @@ def compare(
         num_colorings: number of random colorings to keep, fewer if the graphs have fewer.
         seed: seed of the weights of the networks and of the colorings.
         node_attributes: names of the attributes of nodes to use; all by default.
-        most_enumerated: largest number of colorings of each graph for which all are used.
+        most_enumerated: largest number of colorings of each graph for which all are used; up to
+            1,024, all are used in any case.
 
     Raises:
         InvalidGraphError: if the graphs cannot be compared.
@@ -77,6 +78,7 @@ def compare(
     drawn = min(max(counts), CURVE_COLORINGS)
     colorings = random_colorings(partition, drawn, seed)
     of_first, of_second = colorings.split(graphs.node_pointers.diff().tolist(), 1)
+    most_enumerated = max(most_enumerated, CURVE_COLORINGS)
     rows = of_colorings(model, own[0], of_first), of_colorings(model, own[1], of_second)
     differences = largest_difference(*rows).tolist()
     curve = largest_difference(rows[0].cummax(0).values, rows[1].cummax(0).values).tolist()
