@@ -252,12 +252,69 @@ def test_attributes() -> None:
     nx.set_node_attributes(labeled, {0: "a", 1: "b", 2: "a"}, "kind")
     nx.set_edge_attributes(labeled, {edge: {"bond": "single"} for edge in labeled.edges()})
     plain = nx.path_graph(3)
-    with pytest.raises(InvalidParameterError, match=r"Only graph \(A\) has 'kind'"):
+    with pytest.raises(InvalidParameterError, match=r"Only graph \(A\) has 'kind'. They have no"):
         compare(given(labeled), given(plain))
     with pytest.raises(InvalidParameterError, match="kinds"):
         compare(given(labeled), given(labeled), node_attributes=["kinds"])
     found = compare(given(labeled), given(plain), node_attributes=[])
     assert found.first.names == ["", "", ""]
-    assert found.notes == ["Attributes of edges are not compared: bond."]
+    assert found.notes == [
+        "Attributes of edges are not compared: bond.",
+        "Attributes of nodes are not compared: kind.",
+    ]
+    assert found.unused == {"edges": ["bond"], "nodes": ["kind"]}
     weights_of_one = nx.Graph([(0, 1, {"weight": 1.0})])
     assert compare(given(weights_of_one), given(nx.path_graph(2))).first_difference is None
+
+
+def with_masses(*masses: float | None) -> nx.Graph:
+    """A path with masses at its nodes; None for a node without one."""
+    graph: nx.Graph[int] = nx.path_graph(len(masses))
+    nx.set_node_attributes(
+        graph, {node: own for node, own in enumerate(masses) if own is not None}, "mass"
+    )
+    return graph
+
+
+def test_numbers_that_are_equal_in_single_precision_are_named() -> None:
+    found = compare(given(with_masses(0.1, 2.0)), given(with_masses(0.100000001, 2.0)))
+    assert found.notes == [
+        "Numbers are compared in single precision, as networks read them: 0.1 and 0.100000001 are "
+        "equal."
+    ]
+    found = compare(given(with_masses(0.1, 2.0)), given(with_masses(0.10000001, 2.0)))
+    assert found.notes == []
+    views = found.first, found.second
+    assert [view.attributes[0]["mass"] for view in views] == ["0.1", "0.10000001"]
+
+
+def test_an_attribute_of_some_nodes_can_be_missing_in_the_other_graph() -> None:
+    some = nx.path_graph(3)
+    some.nodes[1]["configuration"] = "S"
+    for pair in ((some, nx.path_graph(3)), (nx.path_graph(3), some)):
+        found = compare(*map(given, pair))
+        assert found.first_difference == 0
+        names = [
+            {own["configuration"] for own in view.attributes}
+            for view in (found.first, found.second)
+        ]
+        assert sorted(names, key=len) == [{"none"}, {"none", "S"}]
+
+
+def test_errors_have_the_names_of_the_graphs() -> None:
+    first = GivenGraph("first.gml", with_masses(1.5, 2.5))
+    second = GivenGraph("second.gml", with_masses(1.5, None))
+    with pytest.raises(InvalidGraphError, match=r"Got None in second\.gml, node 1"):
+        compare(first, second)
+    first.graph.add_nodes_from(first.graph, kind="a")
+    second.graph.add_nodes_from(second.graph, kind="a", charge=0)
+    with pytest.raises(InvalidParameterError, match=r"second\.gml has 'charge'. Choose among kind"):
+        compare(first, second)
+
+
+def test_two_layers_see_two_rounds() -> None:
+    paths = [nx.disjoint_union(nx.path_graph(one), nx.path_graph(20 - one)) for one in (10, 8)]
+    found = compare(*map(given, paths))
+    assert found.first_difference is not None
+    assert found.first_difference > found.layers
+    assert found.is_zero(found.without_colors)
