@@ -241,3 +241,6 @@ def test_the_curve() -> None:
     assert "∞-CLIP" in curve.svg()
     assert ticks(1.0) == [0.0, 0.2, 0.4, 0.6, 0.8, 1.0]
     assert "∞-CLIP" not in DifferenceCurve([(1, 0.1), (9, 0.2)], None).svg()
+    assert ticks(0.0) == [0.0]
+    assert ticks(4.4e-16) == [0.0, 1e-16, 2e-16, 3e-16, 4e-16]
+    assert ticks(3e-13)[-1] == 3e-13

@@ -113,7 +113,10 @@ def _histogram(colors: Sequence[int]) -> str:
 
 def _colorings(comparison: Comparison, drawn: Sequence[GraphDrawing]) -> str:
     steps = comparison.steps
-    curve = DifferenceCurve(comparison.curve, comparison.complete)
+    curve = DifferenceCurve(
+        [(k, _rounded(comparison, own)) for k, own in comparison.curve],
+        None if comparison.complete is None else _rounded(comparison, comparison.complete),
+    )
     chart = (
         f"<figure>{curve.svg()}<figcaption>{text(level_text(comparison))}</figcaption></figure>\n"
     )
@@ -125,12 +128,16 @@ def _colorings(comparison: Comparison, drawn: Sequence[GraphDrawing]) -> str:
         second=[own.second for own in steps],
         texts=[
             f"Coloring {number} of {len(steps)}: the representations for these two colorings "
-            f"differ by {value(comparison, own.difference)}. The maxima over "
-            f"{'colorings 1 to ' if number > 1 else 'coloring '}{number} differ by "
+            f"differ by {value(comparison, own.difference)}."
+            f" The maxima over {'colorings 1 to ' if number > 1 else 'coloring '}{number} "
+            "differ by "
             f"{value(comparison, own.maximum)}."
             for number, own in enumerate(steps, start=1)
         ],
-        points=[curve.place(number, own.maximum) for number, own in enumerate(steps, start=1)],
+        points=[
+            curve.place(number, _rounded(comparison, own.maximum))
+            for number, own in enumerate(steps, start=1)
+        ],
         more=chart,
     )
     shown = [
@@ -157,3 +164,7 @@ def _canonical(comparison: Comparison, drawn: Sequence[GraphDrawing]) -> str:
     own = comparison.canonical
     player = Player("canonical-colorings", "", drawn, [own.first], [own.second], texts=[])
     return sentences + player.html()
+
+
+def _rounded(comparison: Comparison, difference: float) -> float:
+    return 0.0 if comparison.is_zero(difference) else difference
