@@ -291,9 +291,12 @@ def test_drawings_have_one_size_and_nodes_do_not_overlap() -> None:
 
 
 def test_drawings_of_small_graphs() -> None:
-    for edges in ([], [(0, 0)]):
+    no_edges: list[tuple[int, int]] = []
+    for edges in (no_edges, [(0, 0)]):
         [own] = drawings(GraphView("a", [""], edges, 1))
-        assert "<circle" in own.svg("x", [0], palette=1, most=1, names=True)
+        svg = own.svg("x", [0], palette=1, most=1, names=True)
+        assert svg.count("<circle") == 1, "a loop is no second node"
+        assert ('class="edges"' in svg) is bool(edges)
 
 
 def test_the_curve() -> None:

@@ -160,14 +160,14 @@ class GraphDrawing:
             for one, other in self.graph.edges
             if one != other
         )
-        loops = "".join(
-            f'<circle class="edges" cx="{spots[one][0]:.1f}" '
-            f'cy="{spots[one][1] - 1.1 * self.radius:.1f}" r="{0.8 * self.radius:.1f}"/>'
-            for one, other in self.graph.edges
-            if one == other
+        # A loop begins and ends at the center of its node, which covers a part of it.
+        lines += "".join(
+            f"M{x:.1f} {y:.1f}c{-2.4 * self.radius:.1f} {-2.6 * self.radius:.1f} "
+            f"{2.4 * self.radius:.1f} {-2.6 * self.radius:.1f} 0 0"
+            for x, y in (spots[one] for one, other in self.graph.edges if one == other)
         )
         kind = "edges dense" if len(self.graph.edges) > _DENSE else "edges"
-        return f'<path class="{kind}" d="{lines}"/>{loops}\n' if lines else loops
+        return f'<path class="{kind}" d="{lines}"/>\n' if lines else ""
 
 
 def drawings(*graphs: GraphView) -> list[GraphDrawing]:
