@@ -16,6 +16,7 @@ from clipgnn.report.comparison_page import render_comparison
 from clipgnn.report.comparison_texts import attribute_rows, lead, power, result_rows
 from clipgnn.report.difference_svg import DifferenceCurve, ticks
 from clipgnn.report.graph_svg import PALETTE, drawings, fills
+from clipgnn.report.node_labels import Labels
 
 PATH = [(0, 1), (1, 2)]
 EVIL = "</script><script>alert(1)</script>"
@@ -223,6 +224,29 @@ def test_the_attributes_of_round_0_are_named() -> None:
 
 
 @pytest.mark.parametrize(
+    ("names", "shown", "key"),
+    [
+        (["C1", "N"], ["C1", "N"], ""),
+        (["carbon", "nitrogen"], ["c", "n"], "In the nodes, c is carbon, n is nitrogen."),
+        (["Cl", "carbon"], ["Cl", "c"], "In the nodes, c is carbon."),
+        (["C", "Chlorine"], ["C", "Ch"], "In the nodes, Ch is Chlorine."),
+        (
+            ["carbon1", "carbon2"],
+            ["", ""],
+            "The nodes are too small for the names of their attributes",
+        ),
+    ],
+)
+def test_long_attributes_are_shortened(names: list[str], shown: list[str], key: str) -> None:
+    drawn = drawings(*(GraphView(own, names, [(0, 1)], 1) for own in "ab"))
+    labels = Labels.of(drawn, 1, names=True)
+    assert labels.first == labels.second == shown
+    assert labels.key.startswith(key)
+    assert bool(labels.key) == bool(key)
+    assert Labels.of(drawn, 1, names=False).first == ["", ""]
+
+
+@pytest.mark.parametrize(
     ("differing", "text"),
     [
         (1, "equal representations with these random weights; try another seed"),
@@ -294,7 +318,7 @@ def test_drawings_of_small_graphs() -> None:
     no_edges: list[tuple[int, int]] = []
     for edges in (no_edges, [(0, 0)]):
         [own] = drawings(GraphView("a", [""], edges, 1))
-        svg = own.svg("x", [0], palette=1, most=1, names=True)
+        svg = own.svg("x", [0], palette=1, most=1)
         assert svg.count("<circle") == 1, "a loop is no second node"
         assert ('class="edges"' in svg) is bool(edges)
 
