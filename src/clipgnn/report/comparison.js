@@ -46,7 +46,8 @@ for (const player of document.querySelectorAll("[data-player]")) {
         "Colors of the nodes in their order: " + colors.map(color => color + 1).join(", ");
     });
     output.textContent = data.texts[step];
-    slider.setAttribute("aria-valuetext", data.texts[step]);
+    // Short, because the output is announced too.
+    slider.setAttribute("aria-valuetext", (step + 1) + " of " + data.texts.length);
     if (marker) {
       marker.setAttribute("cx", data.points[step][0]);
       marker.setAttribute("cy", data.points[step][1]);

@@ -63,7 +63,8 @@ class Player:
         said = f'<output for="{self.identifier}">{text(self.texts[0])}</output>\n'
         if len(self.texts) == 1:
             return said + shown
-        return f"<div data-player>\n{self._controls()}{said}{shown}{self._data(numbers)}</div>\n"
+        bar = f'<div class="bar">\n{self._controls()}{said}</div>\n'
+        return f"<div data-player>\n{bar}{shown}{self._data(numbers)}</div>\n"
 
     def _controls(self) -> str:
         # Hidden without JavaScript, which they need.
