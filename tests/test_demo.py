@@ -35,6 +35,7 @@ def test_it_prints_both_accuracies_and_draws(
     assert "0-CLIP:" in printed
     assert "16-CLIP:" in printed
     assert "clipgnn compare hexagon two-triangles -o page.html" in printed
+    assert "its differences are other numbers" in printed
     assert picture.stat().st_size > 10_000
 
 

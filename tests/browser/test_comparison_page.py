@@ -13,6 +13,10 @@ from clipgnn.report.comparison_page import render_comparison
 
 pytestmark = [pytest.mark.browser, pytest.mark.needs("igraph")]
 
+PAGES = ("small", "rounds", "large", "regular", "components", "long")
+
+NARROW = (390, 844)
+
 BOTH = pytest.mark.parametrize("size", [PHONE, DESKTOP], ids=["phone", "desktop"])
 
 STATE = """
@@ -46,6 +50,16 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> Path:
         GivenGraph("triangles", nx.disjoint_union_all([nx.cycle_graph(3)] * 40)),
         GivenGraph("path", nx.path_graph(120)),
     )
+    hexagon, triangles = (read_graph(name).graph.copy() for name in pairs["small"])
+    for graph in (hexagon, triangles):
+        kinds = {node: ("carbon", "nitrogen", "oxygen")[node % 3] for node in graph}
+        nx.set_node_attributes(graph, kinds, "element")
+        graph.add_edge(0, 0)
+    folders = "a_long_name_without_spaces" * 8
+    given["long"] = (
+        GivenGraph("x.gml", hexagon, f"one/{folders}/x.gml"),
+        GivenGraph("x.gml", triangles, f"other/{folders}/x.gml"),
+    )
     for name, (one, other) in given.items():
         found = compare(one, other)
         (folder / f"{name}.html").write_text(render_comparison(found), encoding="utf-8")
@@ -61,7 +75,7 @@ def without_scripts(browser: Browser) -> Iterator[Browser]:
 
 @BOTH
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-@pytest.mark.parametrize("name", ["small", "rounds", "large", "regular", "components"])
+@pytest.mark.parametrize("name", PAGES)
 def test_the_script_runs_nothing_is_loaded_and_everything_fits(
     browser: Browser, pages: Path, size: tuple[int, int], dark: bool, name: str
 ) -> None:
@@ -96,6 +110,8 @@ def test_keys_move_through_the_colorings(browser: Browser, pages: Path) -> None:
     assert after["described"].endswith(", ".join(after["first"]))
     assert float(after["marker"]) > float(before["marker"])
     assert len(set(after["fills"])) == 6
+    valuetext = "document.activeElement.getAttribute('aria-valuetext')"
+    assert browser.evaluate(valuetext) == "2 of 32"
     browser.press("End")
     assert browser.evaluate(STATE)["value"] == "32"
     assert browser.evaluate(STATE)["disabled"] == [False, True]
@@ -136,7 +152,7 @@ def test_the_page_without_scripts(without_scripts: Browser, pages: Path) -> None
 
 
 def test_numbers_can_be_read_on_a_phone(browser: Browser, pages: Path) -> None:
-    for name in ("small", "rounds", "large", "regular", "components"):
+    for name in PAGES:
         browser.open(pages / f"{name}.html", PHONE)
         sizes = browser.evaluate(SIZES)
         assert min(sizes) >= 7.5, name
@@ -159,13 +175,21 @@ Array.from(document.querySelectorAll(".drawing"), drawing => {
     height: drawing.querySelector("svg").getBoundingClientRect().height,
     labels: drawing.querySelector("text").checkVisibility(),
     hint: drawing.querySelector(".hint").checkVisibility(),
+    listed: drawing.querySelector("details").checkVisibility(),
   };
 })
 """
 
 
+OUTSIDE_CHART = """
+(chart => Array.from(chart.querySelectorAll("text"), own => own.getBoundingClientRect())
+  .filter(own => own.left < chart.getBoundingClientRect().left
+    || own.right > chart.getBoundingClientRect().right).length)(document.querySelector(".chart"))
+"""
+
+
 @BOTH
-@pytest.mark.parametrize("name", ["small", "rounds", "large", "regular", "components"])
+@pytest.mark.parametrize("name", PAGES)
 def test_drawings_are_not_cut_off(
     browser: Browser, pages: Path, size: tuple[int, int], name: str
 ) -> None:
@@ -177,7 +201,9 @@ def test_drawings_are_not_cut_off(
         assert box["outside"] == 0
         assert box["height"] <= 561
         assert box["hint"] is not box["labels"]
-    if name in ("small", "rounds") or (name == "regular" and size == DESKTOP):
+        assert box["listed"] is box["hint"]
+    assert browser.evaluate(OUTSIDE_CHART) == 0
+    if name in ("small", "rounds", "long") or (name == "regular" and size == DESKTOP):
         assert all(box["labels"] for box in boxes)
     if name == "large":
         assert not any(box["labels"] for box in boxes)
@@ -186,7 +212,7 @@ def test_drawings_are_not_cut_off(
 def test_a_node_without_a_number_can_be_tapped(browser: Browser, pages: Path) -> None:
     browser.open(pages / "large.html", PHONE)
     player = "document.getElementById('steps').closest('[data-player]')"
-    hint = f"{player}.querySelector('.hint').textContent"
+    hint = f"{player}.querySelector('.hint p').textContent"
     assert "too small" in browser.evaluate(hint)
     node = f"{player}.querySelectorAll('.nodes > g')[17]"
     browser.evaluate(
@@ -204,6 +230,78 @@ def test_a_node_without_a_number_can_be_tapped(browser: Browser, pages: Path) ->
     assert browser.evaluate(hint) == f"{browser.evaluate(title)}."
 
 
+def test_colors_of_small_nodes_can_be_read_as_text(browser: Browser, pages: Path) -> None:
+    browser.open(pages / "large.html", PHONE)
+    drawing = "document.getElementById('steps-b').parentElement"
+    browser.evaluate(f"{drawing}.querySelector('summary').focus()")
+    browser.call("Page.bringToFront")
+    browser.press("Enter")
+    assert browser.evaluate(f"{drawing}.querySelector('li').checkVisibility()")
+    texts = f"Array.from({drawing}.querySelectorAll('li'), own => own.textContent)"
+    titles = f"Array.from({drawing}.querySelectorAll('g title'), own => own.textContent)"
+    before = browser.evaluate(texts)
+    browser.evaluate("document.querySelector('#colorings button:last-of-type').click()")
+    after = browser.evaluate(texts)
+    assert len(before) == len(after) == 199
+    assert before != after
+    assert after == browser.evaluate(titles)
+
+
+def test_shortened_attributes_stay_in_the_nodes(browser: Browser, pages: Path) -> None:
+    browser.open(pages / "long.html")
+    before = browser.evaluate(STATE)
+    browser.evaluate("document.querySelector('#colorings button:last-of-type').click()")
+    after = browser.evaluate(STATE)
+    assert [own.split(",")[0] for own in before["first"]] == list("cnocno")
+    assert [own.split(",")[0] for own in after["first"]] == list("cnocno")
+    assert "c is carbon" in browser.evaluate("document.getElementById('colorings').textContent")
+
+
+def test_the_tables_on_a_phone(browser: Browser, pages: Path) -> None:
+    """Whether a round distinguishes the graphs can be read without scrolling sideways."""
+    for name in ("rounds", "long"):
+        browser.open(pages / f"{name}.html", NARROW)
+        cells = (
+            "Array.from(document.querySelector('#message-passing table')"
+            ".querySelectorAll('tbody td:nth-child(2)'), "
+            "own => [own.textContent, own.getBoundingClientRect().right])"
+        )
+        found = browser.evaluate(cells)
+        assert {text for text, _ in found} <= {"equal", "different"}
+        assert max(right for _, right in found) <= NARROW[0], name
+
+
+@pytest.mark.parametrize("name", ["small", "rounds"])
+def test_two_drawings_and_what_is_said_fit_on_a_phone(
+    browser: Browser, pages: Path, name: str
+) -> None:
+    browser.open(pages / f"{name}.html", NARROW)
+    one, other = browser.evaluate(
+        "Array.from(document.querySelectorAll('#colorings figure'), own => own.offsetTop)"
+        ".slice(0, 2)"
+    )
+    assert one == other
+    browser.evaluate("document.querySelector('#colorings figure').scrollIntoView()")
+    top = browser.evaluate(
+        "document.querySelector('#colorings output').getBoundingClientRect().top"
+    )
+    assert 0 <= top < NARROW[1] / 3, "stays in view"
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_enlarged_text(browser: Browser, pages: Path, name: str) -> None:
+    """With text of twice the size, nothing is cut off, and what stays in view leaves room."""
+    browser.call("Page.setFontSizes", fontSizes={"standard": 32})
+    try:
+        browser.open(pages / f"{name}.html", NARROW)
+        assert browser.evaluate("getComputedStyle(document.body).fontSize") == "32px"
+        assert browser.evaluate("document.documentElement.scrollWidth") <= NARROW[0]
+        position = "getComputedStyle(document.querySelector('#colorings .bar')).position"
+        assert browser.evaluate(position) == "static"
+    finally:
+        browser.call("Page.setFontSizes", fontSizes={"standard": 16})
+
+
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 def test_text_has_contrast(browser: Browser, pages: Path, dark: bool) -> None:
     browser.open(pages / "small.html", DESKTOP, dark=dark)
@@ -219,5 +317,9 @@ def test_the_printed_page(browser: Browser, pages: Path) -> None:
         "rgb(255, 255, 255)"
     )
     assert not browser.evaluate("document.querySelector('.controls').checkVisibility()")
+    browser.open(pages / "large.html")
+    browser.media(kind="print")
+    assert browser.evaluate("document.querySelector('.hint').checkVisibility()")
+    assert not browser.evaluate("document.querySelector('.pointing').checkVisibility()")
     browser.media()
     assert browser.pdf().startswith(b"%PDF")

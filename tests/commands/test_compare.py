@@ -100,6 +100,30 @@ def test_molecules(call: Command) -> None:
     assert "C, 1</text>" in Path("comparison.html").read_text(encoding="utf-8")
 
 
+@pytest.mark.needs("rdkit")
+def test_a_molecule_with_a_configuration_and_one_without(call: Command) -> None:
+    Path("alanine.csv").write_text("smiles\nC[C@H](N)C(=O)O\nCC(N)C(=O)O\n")
+    status, _, messages = call("alanine.csv#1", "alanine.csv#2")
+    assert status == 0
+    assert "differ from round 0 on" in messages
+    page = Path("comparison.html").read_text(encoding="utf-8")
+    assert '<th scope="col">configuration</th>' in page
+
+
+@pytest.mark.needs("igraph")
+@pytest.mark.needs("rdkit")
+def test_attributes_that_were_not_compared_are_named(call: Command) -> None:
+    Path("two.csv").write_text("smiles\nC=C\nCC\n")
+    _, _, messages = call("two.csv#1", "two.csv#2", "--node-attributes", "element")
+    assert (
+        "The graphs are isomorphic without attributes of edges (bond, conjugated, ring) and of"
+        in messages
+    )
+    assert "nodes (aromatic, charge, hybridization, hydrogens, isotope)." in messages
+    page = Path("comparison.html").read_text(encoding="utf-8")
+    assert "Attributes of nodes are not compared: aromatic" in page.split("<nav")[0]
+
+
 @pytest.mark.parametrize(
     ("graph", "message"),
     [

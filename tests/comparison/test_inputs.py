@@ -5,7 +5,7 @@ from pathlib import Path
 import networkx as nx
 import pytest
 
-from clipgnn.comparison.inputs import MOST_NODES, FileOptions, read_graph
+from clipgnn.comparison.inputs import MOST_NODES, FileOptions, read_graph, told_apart
 from clipgnn.errors import ClipGNNError, InvalidGraphError, InvalidParameterError
 
 
@@ -15,6 +15,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "two.g6").write_text("Bw\nCF\n")
     (tmp_path / "one.g6").write_text(">>graph6<<Bw\n")
     (tmp_path / "bad.g6").write_text("Bw\nBxxx\n")
+    (tmp_path / "bad.gml").write_text("graph [ node [")
+    (tmp_path / "other.gml").write_text("graph [ node [ id 0 ] ]")
     return tmp_path
 
 
@@ -45,6 +47,10 @@ def test_ways_to_give_a_graph(text: str, name: str, nodes: int, edges: int) -> N
         ("bad.g6#2", "bad.g6, line 2: A graph in graph6 or sparse6 must have"),
         ("missing.g6", "There must be a file or folder 'missing.g6'. It is missing."),
         ("missing.g6#1", "It is missing"),
+        ("Hexagon", "Got Hexagon. Write hexagon or >>graph6<<Hexagon."),
+        ("Decalin", "Did you mean 'decalin'"),
+        (".", ". must have one graph, or the number of a graph must be given. It has 2 graphs."),
+        ("bad.gml", "bad.gml: The graph must be GraphML or GML"),
         ("hexagn", "Did you mean 'hexagon'"),
         ("Dhxxx", "its number of nodes requires. Expected 10 bits"),
         (
@@ -73,6 +79,29 @@ def test_other_text_is_an_error(text: str, message: str) -> None:
     with pytest.raises(ClipGNNError, match=r".") as caught:
         read_graph(text)
     assert message in str(caught.value)
+    assert "bad.gml, bad.gml" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("texts", "names"),
+    [
+        (("two.g6#1", "two.g6#2"), ("two.g6, line 1", "two.g6, line 2")),
+        (("old/one.g6", "new/one.g6"), ("old/one.g6", "new/one.g6")),
+        (("one.g6", "new/one.g6"), ("one.g6", "new/one.g6")),
+        (("a/old/two.g6#2", "b/old/two.g6#2"), ("a/old/two.g6, line 2", "b/old/two.g6, line 2")),
+        (("one.g6", "./one.g6"), ("one.g6 (A)", "one.g6 (B)")),
+        (("Bw", "Bw"), ("Bw (A)", "Bw (B)")),
+    ],
+)
+def test_equal_names_are_told_apart(
+    folder: Path, texts: tuple[str, str], names: tuple[str, str]
+) -> None:
+    for own in (".", "old", "new", "a/old", "b/old"):
+        (folder / own).mkdir(parents=True, exist_ok=True)
+        for name in ("one.g6", "two.g6"):
+            (folder / own / name).write_bytes((folder / name).read_bytes())
+    one, other = told_apart(*map(read_graph, texts))
+    assert (one.name, other.name) == names
 
 
 def test_what_is_both_is_an_error(folder: Path) -> None:

@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import json
+import math
 import re
 from dataclasses import replace
 from html.parser import HTMLParser
@@ -12,9 +13,10 @@ from tests.report.color_vision import SIMULATIONS, smallest_difference
 
 from clipgnn.comparison.results import CanonicalColorings, Comparison, GraphView, Round, Step
 from clipgnn.report.comparison_page import render_comparison
-from clipgnn.report.comparison_texts import lead, message_passing_text
+from clipgnn.report.comparison_texts import attribute_rows, lead, power, result_rows
 from clipgnn.report.difference_svg import DifferenceCurve, ticks
 from clipgnn.report.graph_svg import PALETTE, drawings, fills
+from clipgnn.report.node_labels import Labels
 
 PATH = [(0, 1), (1, 2)]
 EVIL = "</script><script>alert(1)</script>"
@@ -90,11 +92,20 @@ def test_the_first_state_needs_no_script() -> None:
     page = render_comparison(some())
     assert page.count('<div class="controls" hidden>') == 2
     assert "Coloring 1 of 2" in page
-    assert "The maxima over coloring 1 differ by 0.5." in page
+    assert "for these two colorings differ by 0.5.</output>" in page
     assert "<td>different</td>" in page
     one = render_comparison(some(rounds=[Round([0] * 3, [0] * 3)], steps=some().steps[:1]))
     assert "data-player" not in one.replace("[data-player]", "")
-    assert "Both graphs have one coloring only" in one
+    assert "one coloring only" not in one, "each graph has six"
+    assert (
+        "6 distinct random colorings of each graph, or all of a graph that has fewer. One is" in one
+    )
+    view = GraphView("a", [""] * 3, PATH, 1)
+    single = render_comparison(
+        some(first=view, second=view, steps=some().steps[:1], curve=[(1, 0.5)])
+    )
+    assert "Both graphs have one coloring only" in single
+    assert "Colorings: one coloring of each graph" in single
 
 
 @pytest.mark.parametrize(
@@ -104,7 +115,16 @@ def test_the_first_state_needs_no_script() -> None:
         ({"rounds": [Round([0], [0])]}, "gives equal colors. CLIP distinguishes them."),
         (
             {"rounds": [Round([0], [0])], "canonical": CanonicalColorings([0], [0], True, 1e-12)},
-            "over all colorings and with canonical colorings, the difference is 0.",
+            "isomorphic. Their representations without colors, over all colorings and with "
+            "canonical colorings are equal.",
+        ),
+        (
+            {
+                "rounds": [Round([0], [0])],
+                "canonical": CanonicalColorings([0], [0], True, 0.0),
+                "unused": {"edges": ["bond"], "nodes": ["charge", "mass"]},
+            },
+            "isomorphic without attributes of edges (bond) and of nodes (charge, mass). Their",
         ),
         (
             {
@@ -112,7 +132,7 @@ def test_the_first_state_needs_no_script() -> None:
                 "canonical": CanonicalColorings([0], [0], True, 0.0),
                 "complete": None,
             },
-            "without colors and with canonical colorings, the difference is 0.",
+            "isomorphic. Their representations without colors and with canonical colorings are",
         ),
         (
             {
@@ -156,7 +176,7 @@ def test_what_was_not_computed_is_explained() -> None:
     page = render_comparison(replace(found, most_enumerated=5))
     assert "a graph has 6 colorings, and at most 5 are enumerated" in page
     assert "Not computed. No igraph. The graphs are not isomorphic, as" in page
-    assert "<li>A note.</li>" in page
+    assert '<p class="note">A note.</p>' in page.split("<nav")[0]
     assert "not computed, too many colorings" in page
 
 
@@ -182,17 +202,81 @@ def test_a_round_has_a_palette_of_its_own() -> None:
 
 
 def test_the_attributes_of_round_0_are_named() -> None:
-    first = GraphView("a", ["C", "N", "C"], PATH, 2)
-    second = GraphView("b", ["C", "O", "C"], PATH, 2)
-    start = Round([0, 1, 0], [0, 2, 0])
-    sentences = message_passing_text(some(first=first, second=second, rounds=[start]))
-    assert sentences[-1].endswith("attributes of the nodes: 1 is C, 2 is N and 3 is O.")
-    assert "attributes" not in " ".join(message_passing_text(some()))
+    carbon, nitrogen = {"element": "C", "charge": "0"}, {"element": "N", "charge": "1"}
+    first = GraphView("a", ["C", "N", "C"], PATH, 2, [carbon, nitrogen, carbon])
+    second = GraphView("b", ["C", "C", "C"], PATH, 2, [carbon] * 3)
+    found = some(first=first, second=second, rounds=[Round([0, 1, 0], [0, 0, 0])])
+    assert attribute_rows(found) == [
+        ("color of round 0", "name", "element", "charge"),
+        ("1", "C", "C", "0"),
+        ("2", "N", "N", "1"),
+    ]
+    assert "The colors of round 0 are the attributes of the nodes:" in render_comparison(found)
+    assert attribute_rows(some()) == []
     names = [f"A{number + 1}" for number in range(40)]
     many = GraphView("a", names, [], 1), GraphView("b", names, [], 1)
     start = Round(range(40), range(40))
-    sentences = message_passing_text(some(first=many[0], second=many[1], rounds=[start]))
-    assert sentences[-1].endswith("24 is A24 and 16 more.")
+    found = some(
+        first=many[0], second=many[1], rounds=[start], steps=[Step(range(40), range(40), 0, 0)]
+    )
+    page = render_comparison(replace(found, canonical=None))
+    assert "<summary>Attributes of each color</summary>" in page
+
+
+@pytest.mark.parametrize(
+    ("names", "shown", "key"),
+    [
+        (["C1", "N"], ["C1", "N"], ""),
+        (["carbon", "nitrogen"], ["c", "n"], "In the nodes, c is carbon, n is nitrogen."),
+        (["Cl", "carbon"], ["Cl", "c"], "In the nodes, c is carbon."),
+        (["C", "Chlorine"], ["C", "Ch"], "In the nodes, Ch is Chlorine."),
+        (
+            ["carbon1", "carbon2"],
+            ["", ""],
+            "The nodes are too small for the names of their attributes",
+        ),
+    ],
+)
+def test_long_attributes_are_shortened(names: list[str], shown: list[str], key: str) -> None:
+    drawn = drawings(*(GraphView(own, names, [(0, 1)], 1) for own in "ab"))
+    labels = Labels.of(drawn, 1, names=True)
+    assert labels.first == labels.second == shown
+    assert labels.key.startswith(key)
+    assert bool(labels.key) == bool(key)
+    assert Labels.of(drawn, 1, names=False).first == ["", ""]
+
+
+@pytest.mark.parametrize(
+    ("differing", "text"),
+    [
+        (1, "equal representations with these random weights; try another seed"),
+        (3, "equal representations: 2 layers see 2 rounds only"),
+    ],
+)
+def test_why_0_clip_is_equal_where_color_refinement_is_not(differing: int, text: str) -> None:
+    rounds = [Round([0], [0])] * differing + [Round([0], [1])]
+    assert result_rows(some(rounds=rounds))[1] == ("0-CLIP, without colors", text, "0")
+    assert result_rows(some(rounds=rounds[:1]))[1][1] == "equal representations"
+    assert result_rows(some(rounds=rounds, without_colors=0.5))[1][1] == "different"
+
+
+def test_large_numbers_are_rounded() -> None:
+    assert power(math.factorial(200)) == "7.9e374"
+    assert power(10**12 - 1) == "999,999,999,999"
+    assert power(99 * 10**12) == "9.9e13"
+    assert power(9_960_000_000_000) == "1.0e13"
+
+
+def test_rounding_errors_are_not_drawn() -> None:
+    page = render_comparison(
+        some(
+            curve=[(1, 1e-16), (2, 4e-16)],
+            complete=2e-16,
+            steps=[Step([0] * 3, [0] * 3, 1e-16, 1e-16), Step([0] * 3, [0] * 3, 4e-16, 4e-16)],
+        )
+    )
+    assert "from 0 for k = 1 to 0 for k = 2" in page
+    assert "e-16" not in page
 
 
 def test_text_can_be_read_on_every_fill() -> None:
@@ -231,13 +315,19 @@ def test_drawings_have_one_size_and_nodes_do_not_overlap() -> None:
 
 
 def test_drawings_of_small_graphs() -> None:
-    for edges in ([], [(0, 0)]):
+    no_edges: list[tuple[int, int]] = []
+    for edges in (no_edges, [(0, 0)]):
         [own] = drawings(GraphView("a", [""], edges, 1))
-        assert "<circle" in own.svg("x", [0], palette=1, most=1, names=True)
+        svg = own.svg("x", [0], palette=1, most=1)
+        assert svg.count("<circle") == 1, "a loop is no second node"
+        assert ('class="edges"' in svg) is bool(edges)
 
 
 def test_the_curve() -> None:
     curve = DifferenceCurve([(1, 0.0)], 0.0)
     assert "∞-CLIP" in curve.svg()
+    assert ticks(0.0) == [0.0]
+    assert ticks(4.4e-16) == [0.0, 1e-16, 2e-16, 3e-16, 4e-16]
+    assert ticks(3e-13)[-1] == 3e-13
     assert ticks(1.0) == [0.0, 0.2, 0.4, 0.6, 0.8, 1.0]
     assert "∞-CLIP" not in DifferenceCurve([(1, 0.1), (9, 0.2)], None).svg()

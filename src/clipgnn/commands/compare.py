@@ -49,7 +49,8 @@ def compare(
         typer.Option(
             min=0,
             max=10_000_000,
-            help="Use all colorings (∞-CLIP) if no graph has more; 3,628,800 take up to a minute.",
+            help="Use all colorings (∞-CLIP) if no graph has more, and up to 1,024 in any case; "
+            "3,628,800 take up to a minute.",
         ),
     ] = 50_000,
     seed: Annotated[

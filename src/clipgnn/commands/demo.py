@@ -59,6 +59,7 @@ def demo(
     show.draw(pair, curves, output)
     console.print(f"Took {time.perf_counter() - start:.0f} s. Figure: {one_line(str(output))}")
     console.print("Coloring by coloring: clipgnn compare hexagon two-triangles -o page.html")
+    console.print("(its random networks are larger, so that its differences are other numbers)")
 
 
 def _check_figure_path(path: Path) -> None:

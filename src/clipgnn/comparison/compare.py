@@ -3,14 +3,16 @@
 import warnings
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from clipgnn.coloring.group_names import group_names
 from clipgnn.coloring.groups import Partition
 from clipgnn.coloring.labeling import canonical_colors
-from clipgnn.comparison.inputs import GivenGraph
+from clipgnn.comparison.inputs import GivenGraph, told_apart
 from clipgnn.comparison.isomorphism import are_isomorphic
 from clipgnn.comparison.pair import as_pair
 from clipgnn.comparison.representations import (
@@ -54,14 +56,17 @@ def compare(
         num_colorings: number of random colorings to keep, fewer if the graphs have fewer.
         seed: seed of the weights of the networks and of the colorings.
         node_attributes: names of the attributes of nodes to use; all by default.
-        most_enumerated: largest number of colorings of each graph for which all are used.
+        most_enumerated: largest number of colorings of each graph for which all are used; up to
+            1,024, all are used in any case.
 
     Raises:
         InvalidGraphError: if the graphs cannot be compared.
         InvalidParameterError: if the seed or the attributes are not valid.
     """
     seed = check_seed(seed)
-    given, notes = as_pair(first, second, node_attributes)
+    first, second = told_apart(first, second)
+    pair = as_pair(first, second, node_attributes)
+    given = pair.graphs
     attributes = number_rows(given.x)
     # Labels instead of numbers, which can be of any size: networks are random and not normalized.
     graphs = replace(
@@ -74,6 +79,7 @@ def compare(
     model = networks.with_colors
 
     drawn = min(max(counts), CURVE_COLORINGS)
+    most_enumerated = max(most_enumerated, CURVE_COLORINGS)
     colorings = random_colorings(partition, drawn, seed)
     of_first, of_second = colorings.split(graphs.node_pointers.diff().tolist(), 1)
     rows = of_colorings(model, own[0], of_first), of_colorings(model, own[1], of_second)
@@ -110,7 +116,8 @@ def compare(
         channels=CHANNELS,
         layers=LAYERS,
         most_enumerated=most_enumerated,
-        notes=notes,
+        unused=pair.unused,
+        notes=pair.notes,
     )
 
 
@@ -118,14 +125,32 @@ def _views(
     given: Sequence[GivenGraph], graphs: PackedGraphs, attributes: Tensor, counts: list[int]
 ) -> list[GraphView]:
     names = group_names(graphs, attributes)
+    texts = _texts(graphs)
     nodes, edges = graphs.node_pointers.tolist(), graphs.edge_pointers.tolist()
     views = []
     for number, one in enumerate(given):
         pairs = graphs.edge_index[:, edges[number] : edges[number + 1]].t().tolist()
         unique = sorted({(min(pair), max(pair)) for pair in pairs})
-        own = names[nodes[number] : nodes[number + 1]]
-        views.append(GraphView(one.name, own, unique, counts[number]))
+        place = slice(nodes[number], nodes[number + 1])
+        views.append(GraphView(one.name, names[place], unique, counts[number], texts[place]))
     return views
+
+
+def _texts(graphs: PackedGraphs) -> list[dict[str, str]]:
+    """Return the attributes of each node as text, without those that are the same at all nodes."""
+    rows = [data for graph in graphs.to_networkx() for _, data in graph.nodes(data=True)]
+    texts = [{str(name): _text(own) for name, own in row.items()} for row in rows]
+    known = dict.fromkeys(name for row in texts for name in row)
+    varying = [name for name in known if len({row.get(name) for row in texts}) > 1]
+    return [{name: row.get(name, "none") for name in varying} for row in texts]
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, list):
+        return f"({', '.join(map(_text, value))})"
+    if isinstance(value, float) and np.float32(value) == value:
+        return str(np.float32(value))  # as few digits as single precision needs
+    return str(value)
 
 
 def _rounds(graphs: PackedGraphs, attributes: Tensor) -> list[Round]:

@@ -2,7 +2,7 @@
 
 import os
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -37,10 +37,39 @@ _LONGEST_NAME = 40
 
 @dataclass(frozen=True)
 class GivenGraph:
-    """A graph with a name, such as "hexagon" or "molecules.g6, line 7"."""
+    """A graph with a name, such as "hexagon" or "molecules.g6, line 7".
+
+    Attributes:
+        name: its name on the page.
+        graph: the graph.
+        path: its file or folder; empty for other graphs.
+    """
 
     name: str
     graph: Graph
+    path: str = ""
+
+
+def told_apart(first: GivenGraph, second: GivenGraph) -> tuple[GivenGraph, GivenGraph]:
+    """Extend equal names of two graphs: by folders of their files, or by "(A)" and "(B)".
+
+    Example:
+        >>> given = [GivenGraph("x.g6", nx.Graph(), path) for path in ("old/x.g6", "new/x.g6")]
+        >>> [own.name for own in told_apart(*given)]
+        ['old/x.g6', 'new/x.g6']
+    """
+    if first.name != second.name:
+        return first, second
+    parts = [Path(own.path).parts for own in (first, second)]
+    for number in range(2, max(map(len, parts)) + 1):
+        ends = [os.path.join(*own[-number:]) for own in parts if own]
+        if len(set(ends)) == 2:
+            one, other = (end + first.name.removeprefix(Path(end).name) for end in ends)
+            return replace(first, name=one), replace(second, name=other)
+    return (
+        replace(first, name=f"{first.name} (A)"),
+        replace(second, name=f"{second.name} (B)"),
+    )
 
 
 @dataclass(frozen=True)
@@ -92,6 +121,11 @@ def read_graph(text: str, options: FileOptions | None = None) -> GivenGraph:
         )
     if named is not None:
         return GivenGraph(text, named)
+    if string is not None and named_graph(text.lower()) is not None:
+        raise InvalidParameterError(
+            f"The name of an example must be in lower case, and graph6 that differs from one only "
+            f"in case must have its header. Got {text}. Write {text.lower()} or >>graph6<<{text}."
+        )
     if string is not None:
         name = text if len(text) <= _LONGEST_NAME else f"{text[:_LONGEST_NAME]}…"
         return _checked(GivenGraph(name, string))
@@ -153,21 +187,22 @@ def _from_file(name: str, number: int | None, options: FileOptions) -> GivenGrap
         name, format=options.format, smiles_column=options.smiles_column, root=options.root
     )
     count = len(source.entries)
+    base = source.name or name  # the name of the folder "." is empty
     if number is None and count > 1:
         raise DatasetFileError(
-            f"{source.name} must have one graph, or the number of a graph must be given. It has "
+            f"{base} must have one graph, or the number of a graph must be given. It has "
             f"{count} graphs. Write {name}#1 for the first one."
         )
     if number is not None and not 1 <= number <= count:
         raise DatasetFileError(
-            f"The number of a graph of {source.name} must be from 1 to {count}. Got {number}."
+            f"The number of a graph of {base} must be from 1 to {count}. Got {number}."
         )
     place = (number or 1) - 1
     entry = source.entries[place]
+    full = base if entry.place == base else f"{base}, {entry.place}"
     if entry.problem is not None:
-        raise DatasetFileError(f"{source.name}, {entry.place}: {entry.problem}")
-    shown = source.name if count == 1 else f"{source.name}, {entry.place}"
-    return GivenGraph(shown, _as_networkx(source, place))
+        raise DatasetFileError(f"{full}: {entry.problem}")
+    return GivenGraph(base if count == 1 else full, _as_networkx(source, place), name)
 
 
 def _as_networkx(source: GraphFile, place: int) -> Graph:

@@ -1,8 +1,8 @@
 """The result of a comparison as plain numbers, without torch."""
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 ROUNDING = 1e-9
 """Largest difference, relative to the representations, that is attributed to rounding."""
@@ -17,12 +17,15 @@ class GraphView:
         names: name of the attribute of each node; empty if all nodes have the same attributes.
         edges: pairs of nodes, each edge once.
         num_colorings: number of its colorings, Eq. (6).
+        attributes: attributes of each node as text; those that all nodes of both graphs have in
+            common are left out.
     """
 
     name: str
     names: Sequence[str]
     edges: Sequence[tuple[int, int]]
     num_colorings: int
+    attributes: Sequence[Mapping[str, str]] = ()
 
 
 @dataclass(frozen=True)
@@ -88,7 +91,8 @@ class Comparison:
         seed: seed of weights and colorings.
         channels, layers: size of the networks.
         most_enumerated: largest number of colorings that are enumerated.
-        notes: what was not used of the graphs.
+        unused: names of the attributes of "edges" and "nodes" that were not compared.
+        notes: sentences about what was not compared, or only in part.
     """
 
     first: GraphView
@@ -105,6 +109,7 @@ class Comparison:
     channels: int
     layers: int
     most_enumerated: int
+    unused: Mapping[str, Sequence[str]] = field(default_factory=dict)
     notes: Sequence[str] = ()
 
     @property

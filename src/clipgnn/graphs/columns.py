@@ -43,6 +43,7 @@ class GraphColumns:
             has them, such as the weights of a matrix of zeros and ones.
         identifiers: attributes of nodes that name them, which are used only if they are chosen:
             a network must not depend on the names of nodes.
+        names: names of the graphs in messages; their numbers by default.
     """
 
     num_nodes: NDArray[np.int64]
@@ -54,6 +55,7 @@ class GraphColumns:
     kinds: Mapping[str, Kind] = field(default_factory=dict)
     constants: Mapping[str, float] = field(default_factory=dict)
     identifiers: frozenset[str] = frozenset()
+    names: Sequence[str] = ()
 
     def __len__(self) -> int:
         return len(self.num_nodes)
@@ -80,11 +82,14 @@ class GraphColumns:
     def place(self, part: Part, row: int) -> str:
         """Describe a row of a column, such as "graph 3, node 0"."""
         if part == "graphs":
-            return f"graph {row}"
+            return self._name(row)
         counts = self.num_nodes if part == "nodes" else self.num_edges
         ends = counts.cumsum()
         graph = int(np.searchsorted(ends, row, side="right"))
-        return f"graph {graph}, {part[:-1]} {row - int(ends[graph] - counts[graph])}"
+        return f"{self._name(graph)}, {part[:-1]} {row - int(ends[graph] - counts[graph])}"
+
+    def _name(self, graph: int) -> str:
+        return self.names[graph] if self.names else f"graph {graph}"
 
 
 @dataclass

@@ -3,7 +3,8 @@
 const picked = new Map();
 const describe = drawing => {
   if (picked.has(drawing)) {
-    drawing.nextElementSibling.textContent = picked.get(drawing).lastChild.textContent + ".";
+    drawing.parentElement.querySelector(".hint p").textContent =
+      picked.get(drawing).lastChild.textContent + ".";
   }
 };
 for (const drawing of document.querySelectorAll(".drawing svg")) {
@@ -29,6 +30,7 @@ for (const player of document.querySelectorAll("[data-player]")) {
     const fills = data.fills[data.numbers[step]];
     [data.first, data.second].forEach((steps, place) => {
       const colors = steps[step];
+      const lines = drawings[place].parentElement.querySelectorAll("li");
       drawings[place].querySelectorAll(".nodes > g").forEach((node, number) => {
         const [fill, ink] = fills[colors[number]];
         const name = node.dataset.name;
@@ -37,13 +39,15 @@ for (const player of document.querySelectorAll("[data-player]")) {
         label.setAttribute("fill", ink);
         label.textContent = (name ? name + ", " : "") + (colors[number] + 1);
         title.textContent = title.textContent.replace(/[0-9]+$/, colors[number] + 1);
+        lines[number].textContent = title.textContent;
       });
       describe(drawings[place]);
       drawings[place].querySelector("desc").textContent =
         "Colors of the nodes in their order: " + colors.map(color => color + 1).join(", ");
     });
     output.textContent = data.texts[step];
-    slider.setAttribute("aria-valuetext", data.texts[step]);
+    // Short, because the output is announced too.
+    slider.setAttribute("aria-valuetext", (step + 1) + " of " + data.texts.length);
     if (marker) {
       marker.setAttribute("cx", data.points[step][0]);
       marker.setAttribute("cy", data.points[step][1]);

@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from clipgnn.comparison.results import Comparison
 from clipgnn.errors import counted
 from clipgnn.report.comparison_texts import (
+    attribute_rows,
     canonical_text,
     colorings_text,
     computation,
+    difference_text,
     lead,
     level_text,
     message_passing_text,
@@ -24,6 +26,9 @@ from clipgnn.report.player import Player
 
 _MOST_LISTED = 8
 """Number of colors of a histogram that are listed."""
+
+_MOST_ATTRIBUTES = 12
+"""Number of attributes of nodes that are shown without being opened."""
 
 _MOST_ROUNDS = 12
 """Number of rounds whose histograms are shown without being opened."""
@@ -43,7 +48,7 @@ def render_comparison(comparison: Comparison) -> str:
     return document(
         f"{first} and {second}",
         sections,
-        introduction=paragraphs([lead(comparison)], "lead"),
+        introduction=paragraphs([lead(comparison)], "lead") + paragraphs(comparison.notes),
         styles=("page.css", "comparison.css"),
         script="comparison.js",
     )
@@ -61,12 +66,7 @@ def _result(comparison: Comparison) -> str:
     ]
     return (
         grid(("method", "result", "difference"), result_rows(comparison), "Results", words=[1])
-        + paragraphs(
-            [
-                "A difference is the largest one over the channels of the representations. Its "
-                "size depends on the random weights; whether it is 0 does not, except by chance."
-            ]
-        )
+        + paragraphs([difference_text(comparison)])
         + grid(("graph", "nodes", "edges", "colorings"), rows, "Sizes of the graphs")
     )
 
@@ -76,13 +76,13 @@ def _message_passing(comparison: Comparison, drawn: Sequence[GraphDrawing]) -> s
     rows = [
         (
             str(number),
+            "equal" if own.equal else "different",
             _histogram(own.first),
             _histogram(own.second),
-            "equal" if own.equal else "different",
         )
         for number, own in enumerate(rounds)
     ]
-    names = ("round", comparison.first.name, comparison.second.name, "numbers of nodes")
+    names = ("round", "result", comparison.first.name, comparison.second.name)
     player = Player(
         "rounds",
         "Round of color refinement",
@@ -97,10 +97,27 @@ def _message_passing(comparison: Comparison, drawn: Sequence[GraphDrawing]) -> s
         ],
         names=False,
     )
-    numbers = grid(names, rows, "Colors of color refinement", words=[1, 2])
+    numbers = grid(names, rows, "Numbers of nodes of each color", words=[2, 3])
     if len(rows) > _MOST_ROUNDS:
         numbers = details("Numbers of nodes of each color", numbers)
-    return paragraphs(message_passing_text(comparison)) + player.html() + numbers
+    return (
+        paragraphs(message_passing_text(comparison))
+        + player.html()
+        + numbers
+        + _attributes(comparison)
+    )
+
+
+def _attributes(comparison: Comparison) -> str:
+    """Say which attributes the colors of round 0 are; nothing without attributes."""
+    found = attribute_rows(comparison)
+    if not found:
+        return ""
+    names, *rows = found
+    table = grid(names, rows, "Attributes of the nodes")
+    if len(rows) > _MOST_ATTRIBUTES:
+        table = details("Attributes of each color", table)
+    return paragraphs(["The colors of round 0 are the attributes of the nodes:"]) + table
 
 
 def _histogram(colors: Sequence[int]) -> str:
@@ -113,7 +130,10 @@ def _histogram(colors: Sequence[int]) -> str:
 
 def _colorings(comparison: Comparison, drawn: Sequence[GraphDrawing]) -> str:
     steps = comparison.steps
-    curve = DifferenceCurve(comparison.curve, comparison.complete)
+    curve = DifferenceCurve(
+        [(k, _rounded(comparison, own)) for k, own in comparison.curve],
+        None if comparison.complete is None else _rounded(comparison, comparison.complete),
+    )
     chart = (
         f"<figure>{curve.svg()}<figcaption>{text(level_text(comparison))}</figcaption></figure>\n"
     )
@@ -125,12 +145,15 @@ def _colorings(comparison: Comparison, drawn: Sequence[GraphDrawing]) -> str:
         second=[own.second for own in steps],
         texts=[
             f"Coloring {number} of {len(steps)}: the representations for these two colorings "
-            f"differ by {value(comparison, own.difference)}. The maxima over "
-            f"{'colorings 1 to ' if number > 1 else 'coloring '}{number} differ by "
-            f"{value(comparison, own.maximum)}."
+            f"differ by {value(comparison, own.difference)}."
+            + f" The maxima over colorings 1 to {number} differ by "
+            f"{value(comparison, own.maximum)}." * (number > 1)
             for number, own in enumerate(steps, start=1)
         ],
-        points=[curve.place(number, own.maximum) for number, own in enumerate(steps, start=1)],
+        points=[
+            curve.place(number, _rounded(comparison, own.maximum))
+            for number, own in enumerate(steps, start=1)
+        ],
         more=chart,
     )
     shown = [
@@ -138,7 +161,7 @@ def _colorings(comparison: Comparison, drawn: Sequence[GraphDrawing]) -> str:
         for number, own in enumerate(steps, start=1)
     ]
     later = [
-        (str(k), "–", value(comparison, difference))
+        (f"{k:,}", "–", value(comparison, difference))
         for k, difference in comparison.curve
         if k > len(steps)
     ]
@@ -148,6 +171,10 @@ def _colorings(comparison: Comparison, drawn: Sequence[GraphDrawing]) -> str:
         + player.html()
         + details("Numbers", grid(names, shown + later, "Differences by number of colorings"))
     )
+
+
+def _rounded(comparison: Comparison, difference: float) -> float:
+    return 0.0 if comparison.is_zero(difference) else difference
 
 
 def _canonical(comparison: Comparison, drawn: Sequence[GraphDrawing]) -> str:

@@ -1,9 +1,9 @@
 """Sentences and numbers of the page of a comparison."""
 
-from clipgnn.comparison.results import Comparison
+from decimal import Decimal
 
-_MOST_ATTRIBUTES = 24
-"""Number of attributes of nodes that are listed."""
+from clipgnn.comparison.results import Comparison
+from clipgnn.errors import listed
 
 
 def value(comparison: Comparison, difference: float) -> str:
@@ -18,10 +18,7 @@ def power(number: int) -> str:
         >>> power(40320), power(10**30)
         ('40,320', '1.0e30')
     """
-    if number < 10**12:
-        return f"{number:,}"
-    digits = str(number)
-    return f"{digits[0]}.{digits[1]}e{len(digits) - 1}"
+    return f"{number:,}" if number < 10**12 else f"{Decimal(number):.1e}".replace("+", "")
 
 
 def lead(comparison: Comparison) -> str:
@@ -46,8 +43,8 @@ def lead(comparison: Comparison) -> str:
     if comparison.isomorphic:
         over_all = ", over all colorings" if comparison.complete is not None else ""
         return (
-            "The graphs are isomorphic. Their complete representations are equal: without "
-            f"colors{over_all} and with canonical colorings, the difference is 0."
+            f"The graphs are isomorphic{_without(comparison)}. Their representations without "
+            f"colors{over_all} and with canonical colorings are equal."
         )
     shown = (
         "CLIP distinguishes them."
@@ -55,6 +52,12 @@ def lead(comparison: Comparison) -> str:
         else "These random weights do not show a difference; try another seed."
     )
     return f"The graphs are not isomorphic. {same} {shown}"
+
+
+def _without(comparison: Comparison) -> str:
+    """Name the attributes that were not compared; empty if there are none."""
+    parts = [f"of {part} ({', '.join(names)})" for part, names in comparison.unused.items()]
+    return f" without attributes {listed(parts)}" if parts else ""
 
 
 def _distinguished(comparison: Comparison) -> bool:
@@ -74,12 +77,15 @@ def result_rows(comparison: Comparison) -> list[tuple[str, str, str]]:
     number = comparison.first_difference
     refined = "equal colors in all rounds" if number is None else f"different from round {number}"
     k, last = comparison.curve[-1]
+    method, result, difference = row("0-CLIP, without colors", comparison.without_colors)
     rows = [
         ("color refinement (1-WL)", refined, "–"),
-        row("0-CLIP, without colors", comparison.without_colors),
+        (method, result + _why_equal(comparison), difference),
     ]
     if comparison.complete is None:
-        rows.append((f"{k}-CLIP, random colorings", "depends on the draw", value(comparison, last)))
+        rows.append(
+            (f"{k:,}-CLIP, random colorings", "depends on the draw", value(comparison, last))
+        )
         rows.append(("∞-CLIP, all colorings", "not computed, too many colorings", "–"))
     else:
         rows.append(row("∞-CLIP, all colorings", comparison.complete))
@@ -90,40 +96,65 @@ def result_rows(comparison: Comparison) -> list[tuple[str, str, str]]:
     return rows
 
 
+def _why_equal(comparison: Comparison) -> str:
+    """Say why 0-CLIP shows no difference although color refinement does; empty otherwise."""
+    number = comparison.first_difference
+    if number is None or not comparison.is_zero(comparison.without_colors):
+        return ""
+    if number > comparison.layers:
+        return f": {comparison.layers} layers see {comparison.layers} rounds only"
+    return " with these random weights; try another seed"
+
+
+def difference_text(comparison: Comparison) -> str:
+    """Say what the differences of the table of results mean."""
+    random = ", except for random colorings" if comparison.complete is None else ""
+    return (
+        "A difference is the largest one over the channels of the representations. Its size "
+        f"depends on the random weights. If it is not 0, the graphs are not isomorphic{random}. If "
+        "it is 0, other weights or more layers may still distinguish the graphs."
+    )
+
+
 def message_passing_text(comparison: Comparison) -> list[str]:
     """Explain the rounds of color refinement."""
     explained = (
         "Color refinement (1-WL) gives a node a new color by its color and the colors of its "
         "neighbors, in rounds, until the colors are stable. A message-passing network without "
         "colors distinguishes two graphs only if a round gives them different numbers of nodes of "
-        "some color."
+        "some color. The same number is the same color in both graphs, but not in another round."
     )
     number = comparison.first_difference
     result = (
-        "Here the numbers are equal in all rounds."
+        "Here the numbers of nodes are equal in all rounds."
         if number is None
-        else f"Here they are different from round {number} on."
+        else f"Here the numbers of nodes are different from round {number} on."
     )
-    return [explained, result, *_attributes_text(comparison)]
+    return [explained, result]
 
 
-def _attributes_text(comparison: Comparison) -> list[str]:
-    """Say which attributes the colors of round 0 are; nothing without attributes."""
+def attribute_rows(comparison: Comparison) -> list[tuple[str, ...]]:
+    """Return headings, and number, name and attributes of each color of round 0.
+
+    Nothing if all nodes have the same attributes.
+    """
     start = comparison.rounds[0]
-    names = {
-        color: name
+    known = {
+        color: (name, values)
         for graph, colors in ((comparison.first, start.first), (comparison.second, start.second))
-        for name, color in zip(graph.names, colors, strict=True)
+        for name, values, color in zip(
+            graph.names, graph.attributes or [{}] * len(colors), colors, strict=True
+        )
         if name
     }
-    if not names:
+    if not known:
         return []
-    listed = [f"{color + 1} is {names[color]}" for color in sorted(names)]
-    more = len(listed) - _MOST_ATTRIBUTES
-    if more > 0:
-        listed[_MOST_ATTRIBUTES:] = [f"{more} more"]
-    one_or_more = f"{', '.join(listed[:-1])} and {listed[-1]}" if len(listed) > 1 else listed[0]
-    return [f"The colors of round 0 are the attributes of the nodes: {one_or_more}."]
+    columns = list(next(iter(known.values()))[1])
+    rows = [
+        (str(color + 1), name, *(values[own] for own in columns))
+        for color, (name, values) in sorted(known.items())
+    ]
+    return [("color of round 0", "name", *columns), *rows]
 
 
 def colorings_text(comparison: Comparison) -> list[str]:
@@ -135,7 +166,7 @@ def colorings_text(comparison: Comparison) -> list[str]:
         "With few colorings the difference also depends on which ones were drawn, even for "
         "isomorphic graphs; only the maxima over all colorings do not.",
     ]
-    if len(comparison.steps) == 1:
+    if comparison.first.num_colorings == comparison.second.num_colorings == 1:
         sentences.append("Both graphs have one coloring only.")
     return sentences
 
@@ -170,8 +201,9 @@ def canonical_text(comparison: Comparison) -> list[str]:
     if own.isomorphic:
         return [
             explained,
-            "The graphs are equal: they are isomorphic, nodes with the same number correspond to "
-            f"each other, and the difference between the representations is {difference}.",
+            f"The graphs are equal: they are isomorphic{_without(comparison)}, nodes with the same "
+            "number correspond to each other, and the difference between the representations is "
+            f"{difference}.",
         ]
     return [
         explained,
@@ -182,15 +214,19 @@ def canonical_text(comparison: Comparison) -> list[str]:
 
 def computation(comparison: Comparison) -> list[str]:
     """List what the numbers depend on."""
+    drawn, shown = comparison.curve[-1][0], len(comparison.steps)
+    colorings = "one coloring" if drawn == 1 else f"{drawn:,} distinct random colorings"
+    which = "One is" if shown == 1 else f"The first {shown} are"
+    which = "All are" if 1 < shown == drawn else which
     return [
         f"Networks: CLIP with random weights (seed {comparison.seed}), "
         f"{comparison.layers} layers of {comparison.channels} channels, without normalization, in "
         "double precision. They are not trained.",
         "Representations are compared before the last map. A difference of less than 1e-9 of their "
         "largest value is due to rounding and shown as 0.",
-        f"Colorings: {comparison.curve[-1][0]} distinct random ones of each graph (all of a graph "
-        f"that has no more), of which {len(comparison.steps)} are shown.",
-        f"All colorings (∞-CLIP) are used if both graphs have at most "
+        f"Colorings: {colorings} of each graph, or all of a graph that has fewer. {which} shown.",
+        "All colorings (∞-CLIP) are used if both graphs have at most "
         f"{comparison.most_enumerated:,}.",
-        *comparison.notes,
+        "Nodes are numbered from 1, in the order in which the graphs or their files give them. "
+        "Names of nodes in files are not used.",
     ]

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 _WIDTH, _HEIGHT = 360.0, 250.0
-_LEFT, _RIGHT, _TOP, _BOTTOM = 58.0, 14.0, 26.0, 42.0
+_LEFT, _RIGHT, _TOP, _BOTTOM = 58.0, 20.0, 26.0, 42.0
 
 
 @dataclass(frozen=True)
@@ -22,13 +22,13 @@ class DifferenceCurve:
 
     @property
     def _largest(self) -> float:
-        return max([value for _, value in self.points] + [self.level or 0.0]) or 1.0
+        return max([value for _, value in self.points] + [self.level or 0.0])
 
     def place(self, k: int, value: float) -> tuple[float, float]:
         """Return the position of a point in the drawing."""
         last = max(self.points[-1][0], 2)
         x = _LEFT + (_WIDTH - _LEFT - _RIGHT) * math.log(k) / math.log(last)
-        y = _HEIGHT - _BOTTOM - (_HEIGHT - _TOP - _BOTTOM) * value / (1.05 * self._largest)
+        y = _HEIGHT - _BOTTOM - (_HEIGHT - _TOP - _BOTTOM) * value / (1.05 * (self._largest or 1.0))
         return round(x, 1), round(y, 1)
 
     def svg(self) -> str:
@@ -71,7 +71,7 @@ class DifferenceCurve:
         k = 1
         while k <= max(self.points[-1][0], 1):
             x, _ = self.place(k, 0.0)
-            parts.append(f'<text x="{x:g}" y="{base + 16:g}" text-anchor="middle">{k}</text>')
+            parts.append(f'<text x="{x:g}" y="{base + 16:g}" text-anchor="middle">{k:,}</text>')
             k *= 4
         middle = (_LEFT + end) / 2
         parts.append(
@@ -83,12 +83,14 @@ class DifferenceCurve:
 
 
 def ticks(largest: float) -> list[float]:
-    """Return three to six round numbers from 0 to the largest value.
+    """Return three to six round numbers from 0 to the largest value; 0 only if that is 0.
 
     Example:
         >>> ticks(0.0137)
         [0.0, 0.005, 0.01]
     """
+    if largest == 0:
+        return [0.0]
     power = 10.0 ** math.floor(math.log10(largest))
     step = next(own * power for own in (0.2, 0.5, 1.0, 2.0) if largest / (own * power) <= 5)
-    return [round(number * step, 12) for number in range(int(largest / step + 1e-9) + 1)]
+    return [float(f"{number * step:.6g}") for number in range(int(largest / step + 1e-9) + 1)]

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clipgnn.comparison.results import GraphView
-from clipgnn.report.page_parts import text
+from clipgnn.report.page_parts import details, text
 from clipgnn.report.placement import SMALLEST_ROOM, place_alike, room, smallest_distance, turned
 
 # Okabe and Ito, without black; `figures.PALETTE` has the same colors (it imports matplotlib).
@@ -27,7 +27,10 @@ _HIGHEST = 560  # pixels of the page
 _SMALLEST_FONT = 7.6  # pixels of the page
 _DENSE = 1000  # number of edges that are drawn with thin lines
 
-_HINT = "The nodes are too small for their numbers. Point at a node, or tap it, to read its color."
+_HINT = (
+    'The nodes are too small for their numbers.<span class="pointing"> Point at a node, or tap it, '
+    "to read its color.</span>"
+)
 
 
 def fills(number: int) -> list[tuple[str, str]]:
@@ -108,7 +111,13 @@ class GraphDrawing:
     large: bool = False
 
     def svg(
-        self, identifier: str, colors: Sequence[int], *, palette: int, most: int, names: bool
+        self,
+        identifier: str,
+        colors: Sequence[int],
+        *,
+        palette: int,
+        most: int,
+        names: Sequence[str] | None = None,
     ) -> str:
         """Return the graph with a coloring as an SVG element, which is as wide as its box.
 
@@ -119,38 +128,51 @@ class GraphDrawing:
             colors: the color of each node, from 0.
             palette: number of colors of this drawing and of the other one beside it.
             most: largest number of colors that the drawing will have.
-            names: whether to write the attributes of the nodes too.
+            names: what is written before the color of each node; nothing by default.
         """
         width, height = self.size
         known = fills(palette)
-        own_names = self.graph.names if names else [""] * len(self.graph.names)
-        longest = max(len(label(name, most - 1)) for name in own_names)
-        font = min(
-            max(_FONT, 1.2 * self.radius) if self.large else _FONT,
-            2.7 * self.radius / longest,
-            1.5 * self.radius,
-        )
+        own_names = [""] * len(self.graph.names) if names is None else names
+        font = self._font(own_names, most)
+        described = [
+            text(_described(number, name, color))
+            for number, (name, color) in enumerate(zip(self.graph.names, colors, strict=True))
+        ]
         nodes = "".join(
             f'<g data-name="{text(name)}"><circle cx="{x:.1f}" cy="{y:.1f}" r="{self.radius:.1f}" '
             f'fill="{known[color][0]}"/><text x="{x:.1f}" y="{y:.1f}" fill="{known[color][1]}">'
             f"{text(label(name, color))}</text>"
-            f"<title>{text(_described(number, self.graph.names[number], color))}</title></g>\n"
+            f"<title>{described[number]}</title></g>\n"
             for number, ((x, y), name, color) in enumerate(
                 zip(self.places, own_names, colors, strict=True)
             )
         )
-        described = ", ".join(str(color + 1) for color in colors)
+        listed = "".join(f"<li>{own}</li>\n" for own in described)
         largest = min(1.25 * width, _HIGHEST * width / height)
         return (
             f'<div class="drawing{" large" if self.large else ""}">\n'
-            f"{_hidden_labels(identifier, _SMALLEST_FONT / font * width, largest)}"
+            f"{_hidden_labels(identifier, self.needed(own_names, most), largest)}"
             f'<svg id="{identifier}" viewBox="0 0 {width:.0f} {height:.0f}" role="img" '
             f'style="max-width:{largest:.0f}px" '
             f'aria-labelledby="{identifier}-title {identifier}-desc">'
             f'<title id="{identifier}-title">{text(self.graph.name)}</title>'
-            f'<desc id="{identifier}-desc">Colors of the nodes in their order: {described}</desc>\n'
+            f'<desc id="{identifier}-desc">Colors of the nodes in their order: '
+            f"{', '.join(str(color + 1) for color in colors)}</desc>\n"
             f'{self._edges()}<g class="nodes" font-size="{font:.1f}">\n{nodes}</g></svg>\n'
-            f'<p class="hint note">{_HINT}</p></div>\n'
+            f'<div class="hint note"><p>{_HINT}</p>\n'
+            f"{details('Colors of the nodes', f'<ul>{listed}</ul>')}</div></div>\n"
+        )
+
+    def needed(self, names: Sequence[str], most: int) -> float:
+        """Return the width of the drawing, in pixels, at which its labels can be read."""
+        return _SMALLEST_FONT / self._font(names, most) * self.size[0]
+
+    def _font(self, names: Sequence[str], most: int) -> float:
+        longest = max(len(label(name, most - 1)) for name in names)
+        return min(
+            max(_FONT, 1.2 * self.radius) if self.large else _FONT,
+            2.7 * self.radius / longest,
+            1.5 * self.radius,
         )
 
     def _edges(self) -> str:
@@ -160,14 +182,14 @@ class GraphDrawing:
             for one, other in self.graph.edges
             if one != other
         )
-        loops = "".join(
-            f'<circle class="edges" cx="{spots[one][0]:.1f}" '
-            f'cy="{spots[one][1] - 1.1 * self.radius:.1f}" r="{0.8 * self.radius:.1f}"/>'
-            for one, other in self.graph.edges
-            if one == other
+        # A loop begins and ends at the center of its node, which covers a part of it.
+        lines += "".join(
+            f"M{x:.1f} {y:.1f}c{-2.4 * self.radius:.1f} {-2.6 * self.radius:.1f} "
+            f"{2.4 * self.radius:.1f} {-2.6 * self.radius:.1f} 0 0"
+            for x, y in (spots[one] for one, other in self.graph.edges if one == other)
         )
         kind = "edges dense" if len(self.graph.edges) > _DENSE else "edges"
-        return f'<path class="{kind}" d="{lines}"/>{loops}\n' if lines else loops
+        return f'<path class="{kind}" d="{lines}"/>\n' if lines else ""
 
 
 def drawings(*graphs: GraphView) -> list[GraphDrawing]:

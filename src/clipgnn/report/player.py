@@ -7,7 +7,8 @@ from functools import partial
 
 from clipgnn.errors import counted
 from clipgnn.report.graph_svg import GraphDrawing, fills
-from clipgnn.report.page_parts import text
+from clipgnn.report.node_labels import Labels
+from clipgnn.report.page_parts import paragraphs, text
 
 
 @dataclass(frozen=True)
@@ -38,21 +39,32 @@ class Player:
     def html(self) -> str:
         """Return the figures in the first state and, for several steps, what changes them."""
         numbers = self._numbers()
-        svg = partial(GraphDrawing.svg, palette=numbers[0], most=max(numbers), names=self.names)
+        labels = Labels.of(self.drawn, max(numbers), names=self.names)
+        svg = partial(GraphDrawing.svg, palette=numbers[0], most=max(numbers))
+        sides = zip(
+            "ab",
+            self.drawn,
+            (self.first, self.second),
+            (labels.first, labels.second),
+            strict=True,
+        )
         figures = "".join(
-            f"<figure>{svg(own, f'{self.identifier}-{side}', steps[0])}<figcaption>"
+            f"<figure>{svg(own, f'{self.identifier}-{side}', steps[0], names=names)}<figcaption>"
             f"{text(own.graph.name)}: {counted(len(own.graph.names), 'node')}, "
             f"{counted(len(own.graph.edges), 'edge')}</figcaption></figure>\n"
-            for side, own, steps in zip("ab", self.drawn, (self.first, self.second), strict=True)
+            for side, own, steps, names in sides
         )
         kind = "pair wide" if any(own.large for own in self.drawn) else "pair"
-        shown = f'<div class="{kind}">\n{figures}{self.more}</div>\n'
+        kind += " close" * labels.close
+        key = paragraphs([labels.key] if labels.key else [])
+        shown = f'<div class="{kind}">\n{figures}{self.more}</div>\n{key}'
         if not self.texts:
             return shown
         said = f'<output for="{self.identifier}">{text(self.texts[0])}</output>\n'
         if len(self.texts) == 1:
             return said + shown
-        return f"<div data-player>\n{self._controls()}{said}{shown}{self._data(numbers)}</div>\n"
+        bar = f'<div class="bar">\n{self._controls()}{said}</div>\n'
+        return f"<div data-player>\n{bar}{shown}{self._data(numbers)}</div>\n"
 
     def _controls(self) -> str:
         # Hidden without JavaScript, which they need.
