@@ -69,7 +69,8 @@ def test_ways_to_give_a_graph(text: str, name: str, nodes: int, edges: int) -> N
         (":~~~~~~~~~~", f"at most {MOST_NODES} nodes to be compared. :~~~~~~~~~~ has 68719476735"),
         ("csl-11-9", "S of csl-N-S must be"),
         ("cycle-201", "must be from 3 to 200"),
-        ("?", "at least one node"),
+        ("smiles:C(C", "SMILES must have a valid syntax. Got 'C(C'"),
+        ("smiles:", "must have at least one atom"),
         ("", "Got ''"),
         ("a\0b", "must be a file"),
         ("x" * 5000, "must be a file"),
@@ -80,6 +81,16 @@ def test_other_text_is_an_error(text: str, message: str) -> None:
         read_graph(text)
     assert message in str(caught.value)
     assert "bad.gml, bad.gml" not in str(caught.value)
+
+
+def test_molecules() -> None:
+    """Many SMILES are valid graph6 too: CC is a graph of four nodes."""
+    assert read_graph("CC").graph.number_of_nodes() == 4
+    found = read_graph("smiles:CC")
+    assert (found.name, found.graph.number_of_nodes()) == ("CC", 2)
+    assert {own["element"] for _, own in found.graph.nodes(data=True)} == {"C"}
+    long = read_graph(f"smiles:{'C' * 60}").name
+    assert long == "C" * 40 + "…"
 
 
 @pytest.mark.parametrize(

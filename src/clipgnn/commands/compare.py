@@ -31,7 +31,7 @@ def _print_list(asked: bool) -> bool:
 
 Graph = (
     "A file with one graph, FILE#NUMBER for one of several graphs, a graph in graph6 or sparse6, "
-    "or the name of an example."
+    "smiles:SMILES, or the name of an example."
 )
 
 
@@ -110,17 +110,19 @@ def compare(
     names = None
     if node_attributes is not None:
         names = [name.strip() for name in node_attributes.split(",") if name.strip()]
-    found = compare_graphs(
-        read_graph(first, options),
-        read_graph(second, options),
-        num_colorings=colorings,
-        seed=seed,
-        node_attributes=names,
-        most_enumerated=enumerate_up_to,
-    )
+    console = terminal(stderr=True)
+    console.quiet = quiet
+    given = read_graph(first, options), read_graph(second, options)
+    with console.status("Comparing the graphs…"):  # in a terminal only
+        found = compare_graphs(
+            *given,
+            num_colorings=colorings,
+            seed=seed,
+            node_attributes=names,
+            most_enumerated=enumerate_up_to,
+        )
     write_file(output, render_comparison(found).encode())
     if not quiet:
-        console = terminal(stderr=True)
         for note in found.notes:
             console.print(one_line(note), style="yellow")
         console.print(one_line(f"{lead(found)} Page: {output}"))

@@ -1,6 +1,5 @@
 """The comparison of two graphs: color refinement, colorings and canonical colorings."""
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -9,9 +8,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from clipgnn.coloring import labeling
 from clipgnn.coloring.group_names import group_names
 from clipgnn.coloring.groups import Partition
-from clipgnn.coloring.labeling import canonical_colors
 from clipgnn.comparison.inputs import GivenGraph, told_apart
 from clipgnn.comparison.isomorphism import are_isomorphic
 from clipgnn.comparison.pair import as_pair
@@ -166,16 +165,15 @@ def _canonical(
 ) -> tuple[CanonicalColorings | None, str | None]:
     batch = graphs.to_batch()
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("error", UserWarning)  # a labeling that takes too long
-            colors = canonical_colors(batch)
+        labeled = labeling.canonical_labeling(batch)
     except MissingDependencyError:
         return None, (
             "Canonical colorings require igraph, which is not installed. Install it: "
             "pip install 'clipgnn[canonical]'."
         )
-    except UserWarning as error:
-        return None, str(error)
+    if labeled.late:
+        return None, f"A canonical labeling took more than {labeling.TIME_LIMIT:g} s."
+    colors = labeled.colors
     with torch.no_grad():
         rows = networks.with_colors.embed(
             batch.x, batch.edge_index, batch.graph_of_node, colorings=colors[None]

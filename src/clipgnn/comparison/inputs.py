@@ -20,6 +20,7 @@ from clipgnn.errors import (
     shown,
     suggestion,
 )
+from clipgnn.graphs.formats.molecules import as_molecule
 from clipgnn.graphs.packed import PackedGraphs
 from clipgnn.parameters.datasets import DATASETS, looks_like_a_path
 
@@ -30,6 +31,9 @@ else:
 
 MOST_NODES = 200
 """Largest number of nodes of a graph that is compared."""
+
+SMILES_PREFIX = "smiles:"
+"""Before the SMILES of a molecule: many SMILES are also valid graph6."""
 
 _LONGEST_NAME = 40
 """Number of characters of a string that are shown as the name of its graph."""
@@ -89,16 +93,18 @@ def read_graph(text: str, options: FileOptions | None = None) -> GivenGraph:
     """Read a graph from a text.
 
     The text is a file or folder of graphs, or the name of a data set, each with `#NUMBER` if there
-    are several graphs; a graph in graph6 or sparse6, with or without its header; or a name of
-    `clipgnn.datasets.named_graphs`.
+    are several graphs; a graph in graph6 or sparse6, with or without its header; a molecule as
+    `smiles:SMILES`; or a name of `clipgnn.datasets.named_graphs`.
 
     Raises:
         InvalidParameterError: if the text is none of these, or more than one.
         DatasetNotFoundError: if it is the path of a file that does not exist.
-        InvalidGraphError: if the graph is too large, or has no nodes.
+        InvalidGraphError: if the graph is too large, or SMILES are not valid.
         DatasetFileError: if a file is not valid, or has several graphs and no number was given.
     """
     options = options or FileOptions()
+    if text.startswith(SMILES_PREFIX):
+        return _checked(_from_smiles(text.removeprefix(SMILES_PREFIX)))
     named, problem = named_graph(text), ""
     string: Graph | None = None
     try:
@@ -127,8 +133,7 @@ def read_graph(text: str, options: FileOptions | None = None) -> GivenGraph:
             f"in case must have its header. Got {text}. Write {text.lower()} or >>graph6<<{text}."
         )
     if string is not None:
-        name = text if len(text) <= _LONGEST_NAME else f"{text[:_LONGEST_NAME]}…"
-        return _checked(GivenGraph(name, string))
+        return _checked(GivenGraph(_shortened(text), string))
     if not _exists(path) and named_graph(path) is not None:
         raise InvalidParameterError(
             f"The example {path} is one graph, without a number. Got {shown(text)}. Write {path}."
@@ -137,8 +142,8 @@ def read_graph(text: str, options: FileOptions | None = None) -> GivenGraph:
         raise DatasetNotFoundError(f"There must be a file or folder {shown(path)}. It is missing.")
     if not _exists(path) and number is None and text not in DATASETS:
         raise InvalidParameterError(
-            "A graph must be a file, a graph in graph6 or sparse6, or the name of an example, "
-            f"such as hexagon. Got {shown(text)}."
+            "A graph must be a file, a graph in graph6 or sparse6, a molecule such as smiles:CCO, "
+            f"or the name of an example, such as hexagon. Got {shown(text)}."
             f"{suggestion(text, NAMED_GRAPHS) or (problem and f' As graph6: {problem}')}"
         )
     return _checked(_from_file(path, number, options))
@@ -182,6 +187,15 @@ def _from_string(text: str) -> Graph:
     return graph
 
 
+def _from_smiles(smiles: str) -> GivenGraph:
+    molecules = PackedGraphs.from_smiles([as_molecule(smiles)])
+    return GivenGraph(_shortened(smiles), molecules.to_networkx()[0])
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= _LONGEST_NAME else f"{text[:_LONGEST_NAME]}…"
+
+
 def _from_file(name: str, number: int | None, options: FileOptions) -> GivenGraph:
     source = open_source(
         name, format=options.format, smiles_column=options.smiles_column, root=options.root
@@ -218,8 +232,6 @@ def _as_networkx(source: GraphFile, place: int) -> Graph:
 def _checked(given: GivenGraph) -> GivenGraph:
     if len(given.graph) > MOST_NODES:
         raise _too_large(given.name, len(given.graph))
-    if len(given.graph) == 0:
-        raise InvalidGraphError(f"A graph must have at least one node. {given.name} has none.")
     return given
 
 

@@ -43,7 +43,7 @@ def as_pair(
         node_attributes: names of the attributes to use; all by default.
 
     Raises:
-        InvalidGraphError: if a graph is directed, or has weights or parallel edges.
+        InvalidGraphError: if a graph has no nodes, is directed, or has weights or parallel edges.
         InvalidParameterError: if there are no such attributes.
     """
     given = first, second
@@ -102,9 +102,11 @@ def _plain(given: GivenGraph) -> Graph:
     """Copy a graph without the attributes of its edges.
 
     Raises:
-        InvalidGraphError: if edges have more than their two ends.
+        InvalidGraphError: if there are no nodes, or edges have more than their two ends.
     """
     graph = given.graph
+    if len(graph) == 0:
+        raise InvalidGraphError(f"A graph must have at least one node. {given.name} has none.")
     if graph.is_directed():
         raise _unsupported(given, "be undirected", "directed edges", "Remove the directions")
     weights = [data.get(WEIGHT, 1) for _, _, data in graph.edges(data=True)]
