@@ -11,7 +11,11 @@ from typing import Any, TypeVar
 import numpy as np
 
 from clipgnn.coloring.structures import Integers, Structure
+from clipgnn.coloring.twins import WithoutTwins
 from clipgnn.errors import MissingDependencyError
+
+TWINS_FROM = 100
+"""Number of vertices from which twins are merged before a labeling."""
 
 _Result = TypeVar("_Result")
 
@@ -24,6 +28,15 @@ def canonical_order(structure: Structure, seconds: float) -> Integers | None:
     Raises:
         MissingDependencyError: if igraph is not installed.
     """
+    if structure.colors.size >= TWINS_FROM:
+        merged = WithoutTwins.of(structure)
+        if merged.structure.colors.size < structure.colors.size:
+            order = _order(merged.structure, seconds)
+            return None if order is None else merged.expanded(order)
+    return _order(structure, seconds)
+
+
+def _order(structure: Structure, seconds: float) -> Integers | None:
     graph, colors = _graph(structure), structure.colors.tolist()
     permutation = _within(seconds, lambda: graph.canonical_permutation(color=colors))
     if permutation is None:
