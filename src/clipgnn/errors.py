@@ -50,6 +50,19 @@ class DivergedError(ClipGNNError, ArithmeticError):
     """A training whose loss or score is no longer finite."""
 
 
+class DivergedPairError(DivergedError):
+    """A training on a pair of graphs, likewise.
+
+    Args:
+        message: the message.
+        pair: number of the pair, from 1.
+    """
+
+    def __init__(self, message: str, pair: int) -> None:
+        super().__init__(message)
+        self.pair = pair
+
+
 class ModelFileError(ClipGNNError, ValueError):
     """File that is damaged or is not a model saved by clipgnn."""
 

@@ -14,6 +14,7 @@ from tests.datasets.gin_text_files import write_pairs
 from clipgnn import cli
 from clipgnn.commands.expressivity import on_sets
 from clipgnn.experiments.reading import find_experiment, read_experiment
+from clipgnn.experiments.store import Store
 
 pytestmark = pytest.mark.needs("igraph")
 
@@ -249,6 +250,32 @@ def test_a_failed_run_does_not_hide_earlier_ones(
     assert "Missing: 1 of 2 trials asked for, 1 of them failed." in text
     status, text, _ = call(*report, "--datasets", "file:classes.txt")
     assert set(csv_rows(text)) == {("0-CLIP", "file:classes.txt")}
+
+
+def test_a_diverged_training_is_reported_and_not_repeated(call: Command) -> None:
+    Path("own.toml").write_text(
+        'protocol = "pairs"\ndatasets = ["pairs:graphs.g6"]\n'
+        '[[models]]\nmodel = "gin"\nlearning_rate = 1e30\n',
+        encoding="utf-8",
+    )
+    run = ("experiment", "run", "own.toml", *RUN[2:], "--epochs", "2", "--format", "markdown")
+    status, out, messages = call(*run)
+    assert status == 0
+    assert "| gin | – | – | – | – | diverged |" in out
+    assert "seed 0 diverged in pair 1, learning rate 1e+30" in out
+    assert "INCOMPLETE" not in out
+    assert "1 of 1 trials diverged" in messages
+    assert call("experiment", "status", "own")[1].count("diverged in pair 1") == 1
+    [row] = csv_rows(call("report", "own", "--format", "csv")[1]).values()
+    assert "seed 0 diverged in pair 1" in row["diverged"]
+    with Store("runs/own.sqlite") as store:
+        assert [own.attempts for own in store.diverged().values()] == [1]
+    assert call(*run)[1] == out
+    with Store("runs/own.sqlite") as store:
+        assert [own.attempts for own in store.diverged().values()] == [1]
+    call(*run, "--retry-failed")
+    with Store("runs/own.sqlite") as store:
+        assert [own.attempts for own in store.diverged().values()] == [2]
 
 
 def test_rows_that_are_not_applicable(call: Command) -> None:

@@ -9,7 +9,7 @@ import torch
 from scipy.stats import chi2
 
 from clipgnn import PackedGraphs
-from clipgnn.errors import InvalidParameterError, TooManyColoringsError
+from clipgnn.errors import DivergedPairError, InvalidParameterError, TooManyColoringsError
 from clipgnn.experiments.reading import find_experiment, read_experiment
 from clipgnn.graphs.relabeling import relabeled
 from clipgnn.training import ModelSpec
@@ -235,6 +235,27 @@ def test_an_error_names_the_pair() -> None:
     spec = ModelSpec("clip", {"coloring": "all"})
     with pytest.raises(TooManyColoringsError, match=r"of pair 2: .*at most 1,024.*362,880"):
         compare_pairs(PackedGraphs.from_networkx(graphs), spec, [0, 1], epochs=1)
+
+
+def test_a_training_that_diverges_names_its_pair() -> None:
+    with pytest.raises(DivergedPairError, match=r"pair 1 are not, with learning_rate=1e\+30"):
+        compare_pairs(regular_pair(), ModelSpec("gin", SMALL), [0, 1], epochs=2, learning_rate=1e30)
+    for scale in (np.nan, 1e200):
+        assert not np.isfinite(float(hotelling(torch.full((1, 32, 4), scale, dtype=torch.float64))))
+    singular = (1e20 * torch.arange(32.0, dtype=torch.float64))[None, :, None].expand(1, 32, 4)
+    assert np.isnan(float(hotelling(singular)))
+
+
+def test_the_pair_is_that_whose_numbers_are_not_finite(monkeypatch: pytest.MonkeyPatch) -> None:
+    statistics = [(1.0, 1.0), (1.0, float("inf"))]
+
+    def run(self: _Comparison, *_: object) -> list[PairComparison]:
+        return [PairComparison(np.zeros(1), *statistics.pop(0))]
+
+    monkeypatch.setattr(_Comparison, "run", run)
+    with pytest.raises(DivergedPairError, match="pair 2") as caught:
+        compare_pairs(regular_pair(), ModelSpec("gin", SMALL), [0, 1])
+    assert caught.value.pair == 2
 
 
 def test_rounding_does_not_distinguish_graphs() -> None:

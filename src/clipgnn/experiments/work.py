@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clipgnn.curves import Curves
-from clipgnn.errors import InvalidParameterError
+from clipgnn.errors import DivergedPairError, InvalidParameterError
 from clipgnn.experiments.catalog import is_own_dataset
 from clipgnn.experiments.data import Loaded, load
 from clipgnn.experiments.machine import installed_versions, this_machine
@@ -172,7 +172,10 @@ class _Compared(NamedTuple):
 
 
 def _compare(loaded: Loaded, trials: Sequence[Trial], device: str) -> list[_Outcome]:
-    """Compare the pairs of a data set; curves have an entry for each pair."""
+    """Compare the pairs of a data set; curves have an entry for each pair.
+
+    If the training on a pair diverges, the trial has diverged.
+    """
     from clipgnn.training.pairs import compare_pairs
 
     num_pairs = len(loaded.graphs) // graphs_of_a_pair(trials[0].dataset)
@@ -181,22 +184,27 @@ def _compare(loaded: Loaded, trials: Sequence[Trial], device: str) -> list[_Outc
         recipe = Recipe.from_dict(Recipe.from_toml(trial.recipe))
         seed = trial.random_seed("train")
         began = time.perf_counter()
-        compared = compare_pairs(
-            loaded.graphs,
-            _spec(trial),
-            [seed_from(seed, pair) for pair in range(num_pairs)],
-            device,
-            epochs=recipe.epochs,
-            batch_size=recipe.batch_size,
-            learning_rate=recipe.learning_rate,
-        )
-        curves = Curves(
-            train_loss=[own.train_loss[-1] for own in compared],
-            test_score=[float(own.separated and own.reliable) for own in compared],
-            validation_score=[own.between for own in compared],
-            fresh_score=[float(own.reliable) for own in compared],
-            metric=trial.metric,
-        )
+        try:
+            compared = compare_pairs(
+                loaded.graphs,
+                _spec(trial),
+                [seed_from(seed, pair) for pair in range(num_pairs)],
+                device,
+                epochs=recipe.epochs,
+                batch_size=recipe.batch_size,
+                learning_rate=recipe.learning_rate,
+            )
+        except DivergedPairError as error:
+            reason = f"diverged in pair {error.pair}, learning rate {recipe.learning_rate:g}"
+            curves = Curves((), metric=trial.metric, diverged=reason)
+        else:
+            curves = Curves(
+                train_loss=[own.train_loss[-1] for own in compared],
+                test_score=[float(own.separated and own.reliable) for own in compared],
+                validation_score=[own.between for own in compared],
+                fresh_score=[float(own.reliable) for own in compared],
+                metric=trial.metric,
+            )
         outcomes.append(_Outcome(_Compared(curves, time.perf_counter() - began)))
     return outcomes
 

@@ -62,6 +62,7 @@ PAIR_FIELDS = (
     "unreliable_pairs_by_seed",
     "not_applicable",
     "chosen",
+    "diverged",
     "provenance",
 )
 """Names of the columns for pairs of graphs. The data set "brec" is the sum over its families.
@@ -127,6 +128,7 @@ def _pair_values(dataset: str, own: PairResult) -> list[object]:
         _numbers({seed: counts.unreliable_pairs for seed, counts in own.seeds.items()}),
         one_line(own.not_applicable),
         " | ".join(chosen),
+        one_line(" | ".join(text for one in measured for text in divergence_text(one))),
     ]
 
 
@@ -153,7 +155,7 @@ def _values(row: str, entry: Entry, own: Measurement, column: Column, over: str)
         *([fmean(own.fresh.values()), pstdev(own.fresh.values())] if own.fresh else [None] * 2),
         _folds(own.fresh),
         " | ".join(choice_text(own.choices)),
-        one_line(" | ".join(divergence_text(own.diverged))),
+        one_line(" | ".join(divergence_text(own))),
         *([paper.mean, paper.std, paper.highest, paper.lowest] if paper else [None] * 4),
     ]
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from statistics import fmean, pstdev
 
 from clipgnn.errors import listed
-from clipgnn.experiments.protocol import Choice, Divergence
+from clipgnn.experiments.protocol import Choice, Measurement
 from clipgnn.report.block import EMPTY, NOT_APPLICABLE, Block, Field, Line, Notes
 from clipgnn.report.pair_layout import pair_blocks
 from clipgnn.report.table import Column, Entry, Table
@@ -76,7 +76,7 @@ def notes(table: Table) -> list[Notes]:
         for row in table.rows
         for entry, column in zip(row.entries, table.columns, strict=True)
         if entry.measurement is not None
-        for text in divergence_text(entry.measurement.diverged)
+        for text in divergence_text(entry.measurement)
     ]
     excluded = []
     for row in table.rows:
@@ -94,16 +94,17 @@ def notes(table: Table) -> list[Notes]:
     return [own for own in found if own.texts]
 
 
-def divergence_text(diverged: tuple[Divergence, ...]) -> list[str]:
-    """Describe diverged configurations, one line each: values, folds and reasons."""
+def divergence_text(measurement: Measurement) -> list[str]:
+    """Describe diverged configurations, one line each: values, folds or seeds, and reasons."""
+    part = "seed" if measurement.protocol == "pairs" else "fold"
     texts = []
-    for own in diverged:
+    for own in measurement.diverged:
         values = ", ".join(f"{key} {value}" for key, value in own.configuration.items())
         folds: dict[str, list[int]] = {}
         for fold, reason in sorted(own.folds.items()):
             folds.setdefault(reason, []).append(fold)
         reasons = (
-            f"fold{'s' * (len(those) > 1)} {', '.join(map(str, those))} {reason}"
+            f"{part}{'s' * (len(those) > 1)} {', '.join(map(str, those))} {reason}"
             for reason, those in folds.items()
         )
         texts.append(f"{values + ': ' if values else ''}{'; '.join(reasons)}")

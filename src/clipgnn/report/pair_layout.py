@@ -46,6 +46,13 @@ class PairResult:
         """Whether all seeds are finished."""
         return 0 < self.expected == len(self.seeds)
 
+    @property
+    def diverged(self) -> bool:
+        """Whether trainings diverged, so that there are no numbers although none is missing."""
+        measured = [own.measurement for own in self.entries if own.measurement is not None]
+        ended = all(own.complete for own in measured)
+        return not self.seeds and ended and any(own.diverged for own in measured)
+
     def numbers(self, name: str) -> list[int]:
         """Return a number of pairs of each seed: "pairs", "separated", "failed", "unreliable"."""
         return [int(getattr(own, name)) for own in self.seeds.values()]
@@ -148,6 +155,8 @@ def _line(own: PairResult) -> Line:
     seeds = str(len(own.seeds))
     if not own.complete:
         seeds = f"incomplete: {seeds} of {own.expected}" if own.expected else EMPTY
+    if own.diverged:
+        seeds = "diverged"
     if own.not_applicable:
         texts[1] = NOT_APPLICABLE
     return Line(tuple(map(Field, (own.model, *texts, seeds))))

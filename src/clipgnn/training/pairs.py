@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn.functional import cosine_embedding_loss
 
-from clipgnn.errors import ClipGNNError, InvalidParameterError
+from clipgnn.errors import ClipGNNError, DivergedPairError, InvalidParameterError
 from clipgnn.graphs.assembly import Assembler
 from clipgnn.graphs.joining import join
 from clipgnn.graphs.packed import PackedGraphs
@@ -58,6 +58,11 @@ class PairComparison:
     within: float
 
     @property
+    def finite(self) -> bool:
+        """Whether the training has not diverged."""
+        return bool(np.isfinite([*self.train_loss, self.between, self.within]).all())
+
+    @property
     def separated(self) -> bool:
         """Whether the two graphs are distinguished."""
         return self.between > LIMIT
@@ -92,7 +97,10 @@ def compare_pairs(
         learning_rate: learning rate.
 
     Raises:
-        InvalidParameterError: if there is no such model, or the graphs are not pairs.
+        DivergedPairError: if the loss or the embeddings of a pair are no longer finite; the pairs
+            after it are not trained.
+        InvalidParameterError: if there is no such model, the graphs are not pairs, or a value is
+            not valid.
     """
     of_a_pair = len(graphs) // max(1, len(seeds))
     if len(graphs) != of_a_pair * len(seeds) or of_a_pair not in (2, 2 * COPIES):
@@ -116,6 +124,13 @@ def compare_pairs(
             pairs = f"pair {stop}" if stop - start == 1 else f"pairs {start + 1} to {stop}"
             raise type(error)(f"In relabeled copies of the graphs of {pairs}: {error}") from error
         found += comparison.run(epochs, learning_rate)
+        for number, own in enumerate(found[start:], start=start + 1):
+            if not own.finite:
+                raise DivergedPairError(
+                    f"The loss and the embeddings of a pair must be finite. Those of pair {number} "
+                    f"are not, with learning_rate={learning_rate:g}. Use a smaller one.",
+                    number,
+                )
     return found
 
 
@@ -237,12 +252,18 @@ def _copies(graphs: PackedGraphs, seeds: Sequence[int]) -> PackedGraphs:
 def hotelling(
     differences: Float[Tensor, "members copies channels"],
 ) -> Float[Tensor, "members"]:
-    """Hotelling's T² of paired differences, without the factor of their number."""
+    """Hotelling's T² of paired differences, without the factor of their number.
+
+    It is NaN if the covariance is singular, which a ridge excludes for differences of usual size.
+    """
     mean = differences.mean(1)
     centered = differences - mean[:, None]
     covariance = centered.transpose(1, 2) @ centered / (differences.shape[1] - 1)
     ridge = _RIDGE * torch.eye(mean.shape[1], dtype=mean.dtype, device=mean.device)
-    return (mean * torch.linalg.solve(covariance + ridge, mean)).sum(1)
+    # Unlike `solve`, `solve_ex` raises no error for the differences of a diverged training.
+    solution, singular = torch.linalg.solve_ex(covariance + ridge, mean[..., None])
+    statistic = (mean * solution.squeeze(-1)).sum(1)
+    return torch.where(singular == 0, statistic, torch.nan)
 
 
 def _opposite(embeddings: Tensor) -> Tensor:
