@@ -161,7 +161,7 @@ def _ambiguous(given: _Given) -> PackedGraphs:
     if total == 0:
         raise DatasetFileError(
             f"{name} must have graphs that 1-WL does not distinguish. It distinguishes all "
-            f"{counted(len(graphs), 'graph')}, and so do the networks here."
+            f"{counted(len(graphs), 'graph')}."
         )
     if total > MAX_PAIRS:
         raise DatasetFileError(
