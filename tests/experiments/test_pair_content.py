@@ -4,6 +4,7 @@ import pytest
 
 from clipgnn.errors import InvalidExperimentError
 from clipgnn.experiments.content import parse_experiment
+from clipgnn.experiments.overrides import Overrides
 
 CONTENT = {
     "protocol": "pairs",
@@ -18,6 +19,17 @@ def test_a_pair_set_has_one_trial_for_each_seed():
     assert (experiment.split, experiment.folds) == ("pairs", 1)
     assert len(experiment.trials()) == 8
     assert experiment.trials()[0].recipe.keys() == {"epochs", "batch_size", "learning_rate"}
+
+
+def test_the_recipe_of_an_own_experiment_is_that_of_brec():
+    content = {**CONTENT, "grid": {}, "models": [{"model": "clip"}]}
+    experiment = parse_experiment(content, "own", "own.toml")
+    recipe = {"epochs": 20, "batch_size": 16, "learning_rate": 1e-4}
+    assert experiment.trials()[0].recipe == recipe
+    given = parse_experiment({**content, "grid": recipe}, "own", "own.toml")
+    assert [own.identity for own in given.trials()] == [own.identity for own in experiment.trials()]
+    part = Overrides(epochs=3)(experiment)
+    assert part.trials()[0].recipe == {**recipe, "epochs": 3}
 
 
 @pytest.mark.parametrize(

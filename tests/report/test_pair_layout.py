@@ -11,11 +11,13 @@ from clipgnn.experiments.content import parse_experiment
 from clipgnn.experiments.evaluation import MeasuredCell
 from clipgnn.experiments.overrides import Overrides
 from clipgnn.experiments.protocol import Candidate, PairCounts, pairs
+from clipgnn.experiments.store import Store
 from clipgnn.report import FORMATS, Report, make_table
 from clipgnn.report.csv_text import PAIR_FIELDS, render_csv
 from clipgnn.report.layout import blocks, notes
 from clipgnn.report.markdown import render_markdown
 from clipgnn.report.pair_layout import intervals, range_text
+from clipgnn.report.provenance import provenance
 
 REASON = "The graphs have more than 1,024 colorings."
 SPEC = parse_experiment(
@@ -158,6 +160,31 @@ def test_every_format_has_all_of_it(name):
     if name == "markdown":
         assert text.count("\n## ") == 7
         assert "- GIN on brec-basic, brec-dr and csl-pairs: num_layers 3" in text
+
+
+def test_another_recipe_is_named():
+    """Of chosen configurations; defaults are those of BREC."""
+
+    def caption(*recipes):
+        own = {seed: curves(1, 0, 2) for seed in (0, 3)}
+        cells = [
+            MeasuredCell(row, "csl-pairs", pairs([Candidate(recipe, own)], 2))
+            for row, recipe in zip(("GIN", "CLIP"), recipes, strict=False)
+        ]
+        return make_table(SPEC, cells, "pairs").caption
+
+    brec = {"num_layers": 3, "epochs": 20, "batch_size": 16, "learning_rate": 1e-4}
+    assert "not that of BREC" not in caption(brec, brec)
+    assert "not that of BREC: epochs 2 instead of 20." in caption({**brec, "epochs": 2})
+    assert (
+        "BREC: epochs 2 and 5 instead of 20; learning_rate 0.1 instead of 0.0001 for some networks."
+    ) in caption({**brec, "epochs": 2, "learning_rate": 0.1}, {**brec, "epochs": 5})
+
+
+def test_the_grid_has_only_what_pairs_have(tmp_path):
+    with Store(tmp_path / "own.sqlite", create=True) as store:
+        _, grid, *_ = provenance(SPEC, store, {})
+    assert grid == "Grid: epochs 20, batch_size 16, learning_rate 0.0001"
 
 
 def test_csv_has_fields_of_pairs():

@@ -12,12 +12,10 @@ from clipgnn.experiments.catalog import GROUPS, VALIDATION_SHARE, fresh_name, is
 from clipgnn.experiments.trial import Trial
 from clipgnn.parameters import NONE, Recipe, Value, is_import_path, model_named
 from clipgnn.parameters.datasets import FILE_PREFIX, PAIRED_TASKS
+from clipgnn.parameters.recipe import PAIR_RECIPE
 
 Axes = Mapping[str, tuple[Value, ...]]
 """The values to try for each parameter; a parameter with one value is fixed."""
-
-PAIR_RECIPE = ("epochs", "batch_size", "learning_rate")
-"""What the training of a network for each pair of graphs takes from the recipe."""
 
 KEPT = ("keep_models", "keep_predictions")
 """What can be stored beside the results of a trial."""
@@ -281,13 +279,13 @@ class Experiment:
 
     def _configurations(self, row: ModelRow, dataset: str) -> Iterator[Configuration]:
         axes = self.axes(row, dataset)
+        defaults = PAIR_RECIPE if self.split == "pairs" else Recipe.defaults()
         for values in product(*axes.values()):
             chosen = dict(zip(axes, values, strict=True))
             recipe = {
                 key: value
-                for key, default in Recipe.defaults().items()
+                for key, default in defaults.items()
                 if model_named(row.model).trained
-                and (self.split != "pairs" or key in PAIR_RECIPE)
                 and (value := chosen.get(key, default)) not in (None, NONE)
             }
             parameters = {key: value for key, value in chosen.items() if key not in Recipe.names()}

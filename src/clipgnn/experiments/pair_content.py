@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from clipgnn.errors import listed
-from clipgnn.experiments.experiment import KEPT, PAIR_RECIPE, ModelRow
+from clipgnn.experiments.experiment import KEPT, ModelRow
 from clipgnn.parameters import Recipe, model_named
 from clipgnn.parameters.datasets import is_pair_set
+from clipgnn.parameters.recipe import PAIR_RECIPE
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """The training recipe: optimizer, loss and metric."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -25,6 +25,10 @@ METRICS = {
     "rmse": False,
 }
 """Metrics by name, and whether larger values are better."""
+
+PAIR_RECIPE: Mapping[str, int | float] = {"epochs": 20, "batch_size": 16, "learning_rate": 1e-4}
+"""What the training of a network for each pair of graphs takes from the recipe, with the values of
+BREC, its defaults."""
 
 
 def _is_weights(value: object) -> bool:

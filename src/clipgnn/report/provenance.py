@@ -11,6 +11,7 @@ from clipgnn.experiments.content import parse_experiment
 from clipgnn.experiments.experiment import Experiment
 from clipgnn.experiments.store import Plan, Store, StoredResult
 from clipgnn.parameters import Recipe, Value, model_named
+from clipgnn.parameters.recipe import PAIR_RECIPE
 
 _PACKAGES = (
     "torch",
@@ -130,9 +131,10 @@ def _data(experiment: Experiment) -> str:
 
 
 def _grid(experiment: Experiment) -> str:
+    defaults = PAIR_RECIPE if experiment.split == "pairs" else Recipe.defaults()
     recipe = {
         key: (default,)
-        for key, default in Recipe.defaults().items()
+        for key, default in defaults.items()
         if default is not None and any(model_named(row.model).trained for row in experiment.rows)
     }
     parts = [_axes({**recipe, **experiment.grid})] if recipe or experiment.grid else []

@@ -3,11 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from clipgnn.errors import InvalidParameterError
+from clipgnn.errors import InvalidParameterError, listed
 from clipgnn.experiments.evaluation import MeasuredCell
 from clipgnn.experiments.experiment import Experiment
 from clipgnn.experiments.protocol import EXPLANATIONS, Measurement
 from clipgnn.parameters import METRICS
+from clipgnn.parameters.recipe import PAIR_RECIPE
 from clipgnn.report.published import Published, published
 from clipgnn.report.significance import LEVEL, Comparison, compare, differs, rounding_error
 
@@ -106,7 +107,7 @@ class Table:
         """Explanation of the protocol, the marks and missing numbers."""
         if self.protocol == "pairs":
             sentences = [
-                f'Protocol "pairs": {EXPLANATIONS["pairs"]}.',
+                f'Protocol "pairs": {EXPLANATIONS["pairs"]}.{self._other_recipe()}',
                 "Separated: the network distinguishes the two graphs and is reliable. Failed: all "
                 f"other pairs, with the unreliable ones among them. Numbers of {self.over}.",
             ]
@@ -135,6 +136,22 @@ class Table:
         if self.incompleteness:
             sentences.insert(0, self.incompleteness)
         return " ".join(sentences)
+
+    def _other_recipe(self) -> str:
+        """Describe values of the recipe of pairs that are not those of BREC."""
+        chosen = [
+            choice.configuration
+            for row in self.rows
+            for entry in row.entries
+            for choice in (entry.measurement.choices if entry.measurement else ())
+        ]
+        changes = []
+        for key, usual in PAIR_RECIPE.items():
+            values = dict.fromkeys(own.get(key, usual) for own in chosen)
+            if others := [str(value) for value in values if value != usual]:
+                some = " for some networks" * (usual in values)
+                changes.append(f"{key} {listed(others)} instead of {usual}{some}")
+        return f" The recipe is not that of BREC: {'; '.join(changes)}." if changes else ""
 
     @property
     def incompleteness(self) -> str:
