@@ -222,7 +222,13 @@ def test_relabeled_graphs_are_isomorphic() -> None:
 
 @pytest.mark.parametrize(
     ("options", "message"),
-    [({"seeds": [0]}, "must be pairs"), ({"batch_size": 3}, "an even number of at least 2")],
+    [
+        ({"seeds": [0]}, "must be pairs"),
+        ({"batch_size": 3}, "an even number of at least 2"),
+        ({"batch_size": 0}, "'batch_size' parameter .* Got 0"),
+        ({"epochs": 0}, "'epochs' parameter .* Got 0"),
+        ({"learning_rate": -1.0}, "'learning_rate' parameter .* Got -1.0"),
+    ],
 )
 def test_invalid_arguments(options: dict[str, object], message: str) -> None:
     arguments = {"seeds": [0, 1], **options}

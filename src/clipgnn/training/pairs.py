@@ -22,6 +22,7 @@ from clipgnn.graphs.packed import PackedGraphs
 from clipgnn.graphs.relabeling import relabeled
 from clipgnn.graphs.seeds import as_signed
 from clipgnn.nn.network import Network
+from clipgnn.parameters import Recipe
 from clipgnn.parameters.datasets import COPIES
 from clipgnn.training.models import ModelSpec, network_named
 
@@ -108,7 +109,8 @@ def compare_pairs(
             f"graphs must be pairs, two graphs for each of the {len(seeds)} seeds, or "
             f"{2 * COPIES} copies of them. Got {len(graphs)} graphs."
         )
-    if batch_size < 2 or batch_size % 2:
+    Recipe(epochs=epochs, batch_size=batch_size, learning_rate=learning_rate)  # checks the values
+    if batch_size % 2:
         raise InvalidParameterError(
             f"batch_size must be an even number of at least 2. Got {batch_size}."
         )
