@@ -145,6 +145,35 @@ def test_blank_lines_are_counted(tmp_path: Path) -> None:
         load_pairs(f"different:{path}")
 
 
+@pytest.mark.parametrize(
+    ("start", "end"),
+    [
+        (b"", b"\r\n"),
+        (b"", b"\r"),
+        (b"\xef\xbb\xbf", b"\n"),
+        (b">>graph6<<\n", b"\n"),
+        (b"\xef\xbb\xbf>>graph6<<", b"\r\n"),
+    ],
+)
+def test_line_ends_and_beginnings_of_files(start: bytes, end: bytes, tmp_path: Path) -> None:
+    path = file_of(tmp_path, nx.cycle_graph(6), TRIANGLES)
+    plain = load_pairs(f"pairs:{path}")
+    path.write_bytes(start + path.read_bytes().replace(b"\n", end))
+    assert load_pairs(f"pairs:{path}").fingerprint == plain.fingerprint
+    path.write_bytes(path.read_bytes() + b"E1EG")
+    line = 4 if start.endswith(b"\n") else 3
+    with pytest.raises(DatasetFileError, match=f"line {line}: .*Got '1'"):
+        load_pairs(f"pairs:{path}")
+
+
+def test_directed_graphs(tmp_path: Path) -> None:
+    path = tmp_path / "graphs.g6"
+    for line in (b"&DOOW?", b">>digraph6<<&DOOW?"):
+        path.write_bytes(line + b"\n")
+        with pytest.raises(DatasetFileError, match=r"line 1: .*undirected graphs\. Got digraph6"):
+            load_pairs(f"pairs:{path}")
+
+
 def test_many_pairs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pairs, "MAX_PAIRS", 0)
     with pytest.raises(DatasetFileError, match=r"at most 0 pairs .* Got 1\. Use a part"):

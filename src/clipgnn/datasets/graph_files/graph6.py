@@ -1,5 +1,6 @@
 """Files of graph6 and sparse6, with a graph in each line."""
 
+from codecs import BOM_UTF8
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -35,7 +36,11 @@ def raw_entries(path: Path) -> tuple[list[str], Iterator[RawEntry]]:
 
 def _lines(path: Path) -> Iterator[RawEntry]:
     with path.open("rb") as file:
-        for number, line in enumerate(file, start=1):
+        # `splitlines` also ends lines at a carriage return alone, as old editors do.
+        lines = (line for part in file for line in part.splitlines())
+        for number, line in enumerate(lines, start=1):
+            if number == 1:
+                line = line.removeprefix(BOM_UTF8)
             for header in HEADERS:
                 line = line.removeprefix(header)
             if text := line.strip():
@@ -66,6 +71,11 @@ def graph_of_text(text: bytes) -> Any:
     Raises:
         InvalidGraphError: if the text is not valid, or the graph has too many nodes.
     """
+    if text.startswith((b"&", b">>digraph6<<")):
+        raise InvalidGraphError(
+            "A graph must be in graph6 or sparse6, which are of undirected graphs. Got digraph6. "
+            "Convert directed graphs to another format, such as JSON lines."
+        )
     body = text.removeprefix(b":")
     wrong = [byte for byte in body if not 63 <= byte <= 126]
     if wrong or not body:
