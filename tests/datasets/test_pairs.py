@@ -1,5 +1,6 @@
 """Sets of pairs: those that are known, and files of graph6."""
 
+import os
 import sys
 from hashlib import sha256
 from pathlib import Path
@@ -176,8 +177,24 @@ def test_directed_graphs(tmp_path: Path) -> None:
 
 def test_many_pairs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pairs, "MAX_PAIRS", 0)
+    path = file_of(tmp_path, nx.cycle_graph(6), TRIANGLES)
     with pytest.raises(DatasetFileError, match=r"at most 0 pairs .* Got 1\. Use a part"):
-        load_pairs(f"different:{file_of(tmp_path, nx.cycle_graph(6), TRIANGLES)}")
+        load_pairs(f"different:{path}")
+    for prefix in ("pairs", "copies"):
+        with pytest.raises(DatasetFileError, match=r"at most 0 graphs.* Got 2\. Use several files"):
+            load_pairs(f"{prefix}:{path}")
+    monkeypatch.setattr(pairs, "MAX_PAIRS", 1)
+    assert len(load_pairs(f"pairs:{path}")) == 2
+
+
+def test_what_is_no_file_of_pairs(tmp_path: Path) -> None:
+    (tmp_path / "folder.g6").mkdir()
+    os.mkfifo(tmp_path / "pipe.g6")
+    for name, kind in (("folder.g6", "a folder"), ("pipe.g6", "a pipe or a device")):
+        with pytest.raises(DatasetFileError, match=f"must be in a regular file.* is {kind}"):
+            load_pairs(f"pairs:{tmp_path / name}")
+    with pytest.raises(InvalidParameterError, match=r"Got 'brec-cfl'\. Did you mean 'brec-cfi'\?"):
+        load_pairs("brec-cfl")
 
 
 def test_malformed_and_missing_files(tmp_path: Path) -> None:

@@ -17,8 +17,10 @@ from clipgnn.datasets.properties import circular_skip_links
 from clipgnn.errors import (
     DatasetFileError,
     DatasetNotFoundError,
+    InvalidParameterError,
     MissingDependencyError,
     counted,
+    suggestion,
 )
 from clipgnn.graphs.packed import PackedGraphs
 from clipgnn.parameters.datasets import (
@@ -45,15 +47,22 @@ def load_pairs(name: str, root: str | Path | None = None) -> PackedGraphs:
 
     Raises:
         DatasetNotFoundError: if a file does not exist.
-        DatasetFileError: if a file is damaged, graphs of a pair are isomorphic, or copies of a
-            graph are not.
+        DatasetFileError: if a file is damaged or has too many pairs, graphs of a pair are
+            isomorphic, or copies of a graph are not.
+        InvalidParameterError: if there is no such set.
     """
     for prefix in PAIR_PREFIXES:
         if name.startswith(prefix):
-            own = _read(file_in(Path(name.removeprefix(prefix)), root))
+            path = file_in(Path(name.removeprefix(prefix)), root)
             if prefix == "different:":
-                return _ambiguous(own)
-            return _checked(own, graphs_of_a_pair(name))
+                return _ambiguous(_read(path))
+            size = graphs_of_a_pair(name)
+            return _checked(_read(path, most=size * MAX_PAIRS), size)
+    if name not in PAIR_SETS:
+        raise InvalidParameterError(
+            f"name must be one of {', '.join(PAIR_SETS)}, or a file with one of the prefixes "
+            f"{', '.join(PAIR_PREFIXES)}. Got {name!r}.{suggestion(name, PAIR_SETS)}"
+        )
     module, function = PAIR_SETS[name].rsplit(".", 1)
     load = getattr(import_module(module), function)
     found: PackedGraphs = load(name.removeprefix("brec-"), root) if "brec" in name else load()
@@ -96,8 +105,20 @@ class _Given:
         return f"lines {self.lines[first]} and {self.lines[second]} of {self.name}"
 
 
-def _read(path: Path) -> _Given:
+def _read(path: Path, most: int | None = None) -> _Given:
+    """Read a file of at most this many graphs."""
+    if path.exists() and not path.is_file():
+        kind = "a folder" if path.is_dir() else "a pipe or a device"
+        raise DatasetFileError(
+            "Pairs of graphs must be in a regular file, which every trial reads. "
+            f"{path} is {kind}. Use a file of graph6."
+        )
     try:
+        if most is not None and (count := sum(1 for _ in graph6.raw_entries(path)[1])) > most:
+            raise DatasetFileError(
+                f"{path} must have at most {most:,} graphs, those of {MAX_PAIRS:,} pairs. Got "
+                f"{count:,}. Use several files."
+            )
         entries = list(graph6.entries(path))
     except OSError as error:
         start = " Set root to the folder that its path starts from." * (not path.is_absolute())
