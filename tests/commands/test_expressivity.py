@@ -2,6 +2,7 @@
 
 import csv
 import io
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -32,6 +33,14 @@ def call(
     graphs = [nx.cycle_graph(6), TRIANGLES]
     lines = b"".join(nx.to_graph6_bytes(graph, header=False) for graph in graphs)
     Path("graphs.g6").write_bytes(lines)
+    Path("good.txt").write_bytes(lines)
+    Path("folder.g6").mkdir()
+    for name in ("pipe.g6", "pipe.txt"):
+        os.mkfifo(name)
+    Path("folder.toml").write_text(
+        'protocol = "pairs"\ndatasets = ["pairs:folder.g6"]\n[[models]]\nmodel = "gin"\n',
+        encoding="utf-8",
+    )
     Path("one.txt").write_text("2\n1 0\n0 0\n1 0\n0 0\n", encoding="utf-8")
     Path("three.txt").write_text("3\n1 0\n0 0\n1 1\n0 0\n1 0\n0 0\n", encoding="utf-8")
 
@@ -210,6 +219,31 @@ def test_a_run_is_resumed_in_another_folder(
     assert "Trials: 1 of 1 finished" in out
 
 
+def test_a_file_is_found_in_the_folder_of_root(
+    call: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its name in the report is the path that was given."""
+    (tmp_path / "other").mkdir()
+    monkeypatch.chdir(tmp_path / "other")
+    models = ("--models", "0-CLIP", *RUN[2:], "--epochs", "1", "--format", "csv")
+    assert "There is no file 'graphs.g6'" in call("expressivity", "graphs.g6", *models)[2]
+    status, out, _ = call("expressivity", "graphs.g6", "--root", str(tmp_path), *models)
+    assert status == 0
+    assert list(csv_rows(out)) == [("0-CLIP", "pairs:graphs.g6")]
+    write_pairs(tmp_path / "classes.txt", 10)
+    classes = ("expressivity", "classes.txt", "--root", "..", *models, "--folds", "1")
+    assert list(csv_rows(call(*classes)[1])) == [("0-CLIP", "file:classes.txt")]
+
+
+def test_a_file_of_graph6_with_another_ending(call: Command) -> None:
+    models = ("--models", "CLIP canonical", *RUN[2:], "--epochs", "2", "--format", "csv")
+    for lines in ("pairs", "different"):
+        status, out, _ = call("expressivity", "good.txt", "--lines", lines, *models)
+        assert status == 0
+        [row] = csv_rows(out).values()
+        assert (row["dataset"], row["separated_mean"]) == (f"{lines}:good.txt", "1.0")
+
+
 def test_a_file_of_classes(call: Command) -> None:
     write_pairs(Path("classes.txt"), 10)
     arguments = ("expressivity", "classes.txt", *RUN, "--folds", "1", "--epochs", "2")
@@ -346,7 +380,14 @@ def test_igraph_is_missing(
         (("expressivity", "graphs.g6", "--models", "CLAP"), "--models 'CLAP' is not in"),
         (("expressivity", "graphs.g6", "--groups", "pairs"), "--groups"),
         (("expressivity", "graphs.g6", "one.txt"), "Use two commands"),
-        (("expressivity", "one.txt", "--lines", "different"), "--lines must be given for a file"),
+        (("expressivity", "one.txt", "--lines", "different"), "one.txt, line 1: A graph in graph6"),
+        (("expressivity", "good.txt"), "'good.txt' has graph6. Use --lines pairs"),
+        (("expressivity", "folder.g6"), "'folder.g6' is a folder without graphs"),
+        (("expressivity", "folder.g6", "--lines", "pairs"), "'folder.g6' is a folder"),
+        (("expressivity", "pipe.g6"), "'pipe.g6' is a pipe or a device"),
+        (("expressivity", "pipe.txt"), "'pipe.txt' is a pipe or a device"),
+        (("expressivity", "none.g6", "--root", "folder.g6"), "not in 'folder.g6', the folder of"),
+        (("experiment", "run", "folder.toml"), "folder.g6 is a folder. Use a file of graph6"),
         (("expressivity", "csl", "--lines", "pairs"), "--lines must be given for a file"),
         (("expressivity", "graphs.g6", "--lines", "copy"), "Did you mean 'copies'?"),
         (("expressivity", "graphs.g6", "--lines", "copies"), "64 graphs for each pair"),
@@ -363,3 +404,7 @@ def test_errors(call: Command, arguments: tuple[str, ...], message: str) -> None
     assert (status, out) == (2, "")
     assert message in messages
     assert messages.count("\n") == 1
+
+
+def test_the_usage_names_sets(call: Command) -> None:
+    assert "clipgnn expressivity [OPTIONS] [SET]..." in call("expressivity", "--help")[1]

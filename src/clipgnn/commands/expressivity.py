@@ -47,7 +47,7 @@ def expressivity(
     sets: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[SET]...",
+            metavar="SET",
             help="Pairs: brec (from the folder of --root), one of its families such as brec-cfi, "
             "csl, atlas, atlas-6, or a file of graph6; by default csl and atlas. Or files of "
             "graphs with classes, such as GIN text (.txt).",
@@ -60,7 +60,8 @@ def expressivity(
             help="What the lines of a file of graph6 are: pairs (1 and 2, 3 and 4, …), the "
             "default; different: graphs that are all different, of which all pairs that 1-WL does "
             "not distinguish are compared; copies: 64 lines for each pair, 32 relabeled copies of "
-            "its two graphs in turn, which are used instead of random ones.",
+            "its two graphs in turn, which are used instead of random ones. Files can then have "
+            "any ending.",
         ),
     ] = None,
     store: options.Store = None,
@@ -81,7 +82,7 @@ def expressivity(
             f"--lines must be one of {', '.join(LINES)}. Got {lines!r}.{suggestion(lines, LINES)}"
         )
     names = tuple(
-        name for given in sets or ("csl", "atlas") for name in _names(given, lines or LINES[0])
+        name for given in sets or ("csl", "atlas") for name in _names(given, lines, running.root)
     )
     if lines is not None and not any(name.startswith(PAIR_PREFIXES) for name in names):
         raise InvalidParameterError(
@@ -101,17 +102,23 @@ def expressivity(
     )
 
 
-def _names(given: str, lines: str) -> tuple[str, ...]:
+def _names(given: str, lines: str | None, root: Path | None) -> tuple[str, ...]:
     if given in SETS:
         return SETS[given]
     if given in PAIR_SETS:
         return (given,)
-    if Path(given).exists():
-        if _has_classes(Path(given)):
+    path = _path(given, root)
+    if path.exists():
+        if lines is None and _has_classes(path):
             return (f"{FILE_PREFIX}{given}",)
-        return (f"{lines}:{given}",)
+        if not path.is_file():
+            raise InvalidParameterError(_no_file(given, path, lines))
+        return (f"{lines or LINES[0]}:{given}",)
     if looks_like_a_path(given):
-        raise InvalidParameterError(f"SET must be an existing file. There is no file {given!r}.")
+        in_root = "" if root is None else f", also not in {str(root)!r}, the folder of --root"
+        raise InvalidParameterError(
+            f"SET must be an existing file. There is no file {given!r}{in_root}."
+        )
     known = [*SETS, *PAIR_SETS]
     raise InvalidParameterError(
         f"SET must be one of {', '.join(known)}, or a file of graph6 or of graphs with classes. "
@@ -119,14 +126,51 @@ def _names(given: str, lines: str) -> tuple[str, ...]:
     )
 
 
-def _has_classes(path: Path) -> bool:
-    """Return whether the ending of a file is that of a format other than graph6."""
-    from clipgnn.datasets.graph_files import recognized_format  # imports torch
+def _no_file(given: str, path: Path, lines: str | None) -> str:
+    """Explain why a folder or a pipe is no set."""
+    kind = "a folder" if path.is_dir() else "a pipe or a device"
+    if lines is not None:
+        return f"SET must be a regular file of graph6 with --lines. {given!r} is {kind}."
+    kind += " without graphs of a known format" * path.is_dir()
+    return (
+        "SET must be a regular file, which every trial reads, or a folder of graphs with classes. "
+        f"{given!r} is {kind}."
+    )
 
+
+def _path(given: str, root: Path | None) -> Path:
+    if root is None:
+        return Path(given)
+    from clipgnn.datasets.graph_files import file_in  # imports torch
+
+    return file_in(Path(given), root)
+
+
+def _has_classes(path: Path) -> bool:
+    """Return whether a file or folder is of a format other than graph6, by the ending of a file.
+
+    Raises:
+        InvalidParameterError: if a file with such an ending has graph6.
+    """
+    from clipgnn.datasets.graph_files import graph6, recognized_format  # imports torch
+    from clipgnn.datasets.sources import is_graph_folder
+
+    if path.is_dir():
+        return is_graph_folder(path)
     try:
-        return recognized_format(path) != "graph6"
+        name = recognized_format(path)
     except InvalidParameterError:
-        return path.is_dir()  # lines of graph6 can have any ending, but a folder has none
+        return False  # files of graph6 can have any ending
+    if name == "graph6" or not path.is_file():
+        return False
+    first = next(graph6.entries(path), None)
+    if first is not None and first.problem is None:
+        raise InvalidParameterError(
+            f"SET must have graphs with classes if it has the ending of {name}. {str(path)!r} has "
+            "graph6. Use --lines pairs, or another value of --lines, which any file of graph6 can "
+            "have."
+        )
+    return True
 
 
 def _experiment_for(names: tuple[str, ...]) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from clipgnn.datasets.graph_files import file_in, read_graph_file
+from clipgnn.datasets.graph_files import file_in, read_graph_file, recognized_format
 from clipgnn.datasets.graph_files.entries import Entry, GraphFile
 from clipgnn.datasets.registry import load_dataset
 from clipgnn.datasets.targets import read_targets
@@ -113,6 +113,17 @@ def open_stored_source(path: Path) -> GraphFile:
             for own, number in zip(entries, packed.targets.tolist(), strict=True)
         ]
     return GraphFile(packed.name, STORED_FORMAT, entries, packed)
+
+
+def is_graph_folder(path: Path) -> bool:
+    """Return whether a folder is one that `open_source` reads."""
+    if is_stored(path) or is_unfinished(path) or _tu_folder(path) is not None:
+        return True
+    try:
+        recognized_format(path)
+    except InvalidParameterError:
+        return False
+    return True
 
 
 def load_file(name: str, root: str | os.PathLike[str] | None = None) -> PackedGraphs:
