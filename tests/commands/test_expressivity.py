@@ -244,6 +244,20 @@ def test_a_file_of_graph6_with_another_ending(call: Command) -> None:
         assert (row["dataset"], row["separated_mean"]) == (f"{lines}:good.txt", "1.0")
 
 
+@pytest.mark.parametrize("model", ["∞-CLIP", "CLIP orbits"])
+def test_a_pair_with_too_many_colorings_is_refused_before_training(
+    call: Command, model: str
+) -> None:
+    graphs = [nx.cycle_graph(6), TRIANGLES, nx.path_graph(9), nx.star_graph(8)]
+    lines = b"".join(nx.to_graph6_bytes(graph, header=False) for graph in graphs)
+    Path("large.g6").write_bytes(lines)
+    status, out, messages = call("expressivity", "large.g6", "--models", f"GIN,{model}", *RUN[2:])
+    assert (status, out) == (2, "")
+    assert f"pairs:large.g6, {model}: In pair 2: A graph must have at most 1,024" in messages
+    assert messages.count("\n") == 1
+    assert not Path("runs").exists()
+
+
 def test_a_file_of_classes(call: Command) -> None:
     write_pairs(Path("classes.txt"), 10)
     arguments = ("expressivity", "classes.txt", *RUN, "--folds", "1", "--epochs", "2")

@@ -6,13 +6,19 @@ Torch is imported inside the functions, so that the command line starts without 
 from dataclasses import replace
 from typing import Any
 
-from clipgnn.errors import ClipGNNError, InvalidColoringError, InvalidParameterError
+from clipgnn.errors import (
+    ClipGNNError,
+    InvalidColoringError,
+    InvalidParameterError,
+    TooManyColoringsError,
+)
 from clipgnn.experiments.data import check_folds, check_pairs, fingerprints
 from clipgnn.experiments.experiment import Configuration, Experiment
 from clipgnn.experiments.options import RunOptions
 from clipgnn.experiments.own_models import check_parameters, source_of
 from clipgnn.experiments.trial import canonical
 from clipgnn.parameters import Recipe, is_import_path, model_named
+from clipgnn.parameters.datasets import graphs_of_a_pair
 from clipgnn.parameters.import_paths import described, search_in
 
 
@@ -68,7 +74,8 @@ def prepare_experiment(experiment: Experiment, options: RunOptions | None = None
                 _build(configuration, graphs)
             else:
                 try:
-                    _check_model(configuration, graphs, pairs=experiment.split == "pairs")
+                    of_a_pair = graphs_of_a_pair(dataset) if experiment.split == "pairs" else None
+                    _check_model(configuration, graphs, of_a_pair)
                 except (InvalidParameterError, InvalidColoringError) as error:
                     raise type(error)(f"{dataset}, {row}: {error}") from error
 
@@ -77,8 +84,14 @@ def prepare_experiment(experiment: Experiment, options: RunOptions | None = None
     return replace(experiment, data={**found, **sources})
 
 
-def _check_model(configuration: Configuration, graphs: Any, *, pairs: bool) -> None:
-    """Check that a model can be trained on the graphs: packages, colorings and targets."""
+def _check_model(configuration: Configuration, graphs: Any, of_a_pair: int | None) -> None:
+    """Check that a model can be trained on the graphs: packages, colorings and targets.
+
+    Args:
+        configuration: the model.
+        graphs: the graphs.
+        of_a_pair: number of graphs of each pair; None if they are not pairs.
+    """
     if not model_named(configuration.model).trained:
         return
     from clipgnn.coloring.schemes import scheme_named
@@ -88,9 +101,22 @@ def _check_model(configuration: Configuration, graphs: Any, *, pairs: bool) -> N
     network_named(configuration.model).check_packages()
     coloring = configuration.parameters.get("coloring")
     if isinstance(coloring, str) and configuration.parameters.get("num_colorings") != 0:
-        scheme_named(coloring).check_training(graphs)
-    if not pairs:
+        scheme = scheme_named(coloring)
+        if of_a_pair is None:
+            scheme.check_training(graphs)
+        else:
+            _check_colorings_of_pairs(scheme, graphs, of_a_pair)
+    if of_a_pair is None:
         check_targets(Recipe.from_dict(Recipe.from_toml(configuration.recipe)), graphs)
+
+
+def _check_colorings_of_pairs(scheme: Any, graphs: Any, of_a_pair: int) -> None:
+    """Check the colorings of the two graphs of each pair, so that an error names the pair."""
+    for number, first in enumerate(range(0, len(graphs), of_a_pair), start=1):
+        try:
+            scheme.check_training(graphs[first : first + 2])
+        except TooManyColoringsError as error:
+            raise TooManyColoringsError(f"In pair {number}: {error}") from error
 
 
 def _build(configuration: Configuration, graphs: Any) -> None:
