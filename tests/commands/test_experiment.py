@@ -232,7 +232,7 @@ def test_a_trial_that_fails(call, monkeypatch):
     status, table, messages = call(*RUN)
     assert status == 1
     assert "incomplete: 15 of 16 folds" in table
-    assert f"failed: {bad}: ValueError: no luck" in messages
+    assert f"failed: 0-CLIP: {bad}: ValueError: no luck" in messages
     assert "1 of 48 trials failed" in messages
     _, text, _ = call("status", "small", "--traceback")
     assert "15 of 16, 1 failed" in text
@@ -391,7 +391,7 @@ def test_messages_are_not_broken_into_lines(call, monkeypatch, work):
         lambda trials, **_: work(trials, bad=bad),
     )
     _, _, messages = call(*RUN, "--datasets", "connectivity")
-    starts = ("small: ", "failed: clip on", "1 of 32 trials ")
+    starts = ("small: ", "failed: 0-CLIP: clip on", "1 of 32 trials ")
     assert all(line.startswith(starts) for line in messages.splitlines())
 
 

@@ -408,8 +408,9 @@ def test_igraph_is_missing(
         (("expressivity", "one.txt"), "at least two classes. Got one class, 0"),
         (("expressivity", "three.txt"), '--groups must not be "pairs" for three.txt'),
         (("expressivity", "three.txt", "--groups", "isomorphic", "--folds", "20"), "--folds must"),
-        (("expressivity", "nine.txt", "--groups", "none"), "nine.txt with 9 graphs: num_folds"),
+        (("expressivity", "nine.txt", "--groups", "none"), "nine.txt with 9 graphs: folds must be"),
         (("expressivity", "eighteen.txt"), "eighteen.txt with 18 graphs: A class must have"),
+        (("expressivity", "eighteen.txt"), "of a class. Use more graphs, or an experiment file"),
         (("experiment", "run", "table2", "--protocol", "pairs"), "--protocol must be"),
     ],
 )

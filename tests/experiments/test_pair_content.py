@@ -18,6 +18,13 @@ def test_a_pair_set_has_one_trial_for_each_seed():
     experiment = parse_experiment({**CONTENT, "seeds": [0, 1]}, "own", "own.toml")
     assert (experiment.split, experiment.folds) == ("pairs", 1)
     assert len(experiment.trials()) == 8
+    assert str(experiment.trials()[0]) == "clip on csl-pairs (batch 16), seed 0"
+    assert [experiment.row_of(own) for own in experiment.trials()] == [
+        "clip",
+        "clip",
+        "gin",
+        "gin",
+    ] * 2
     assert experiment.trials()[0].recipe.keys() == {"epochs", "batch_size", "learning_rate"}
 
 

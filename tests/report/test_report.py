@@ -119,6 +119,8 @@ def test_what_is_missing():
     )
     part = replace(spec, first_folds=2)
     assert missing(part, trials, set(), set()) == ("The first 2 of 4 folds were asked for.",)
+    part = replace(spec, first_folds=1)
+    assert missing(part, trials, set(), set()) == ("The first of 4 folds was asked for.",)
 
 
 def test_nested_choices_have_no_common_epoch(tmp_path):

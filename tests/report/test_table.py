@@ -89,6 +89,7 @@ def test_rows_that_are_equal_do_not_differ():
         ({}, "4 folds of one seed"),
         ({"seeds": [3, 4, 5]}, "4 folds, each the mean of 3 seeds"),
         ({"first_folds": 2}, "the first 2 of 4 folds of one seed"),
+        ({"first_folds": 1}, "the first of 4 folds of one seed"),
     ],
 )
 def test_it_says_what_the_deviation_is_taken_over(changes, over):

@@ -206,9 +206,11 @@ def check_folds(dataset: str, graphs: Any, num_folds: int, groups: str) -> None:
     try:
         stratified_folds(graphs.targets, num_folds, groups=_groups(graphs, groups))
     except InvalidParameterError as error:
+        cause = str(error).split(" Use ")[0].replace("num_folds", "folds")
         raise InvalidParameterError(
             f"A data set must have graphs for each of the {num_folds} folds of an experiment. Got "
-            f"{dataset.removeprefix(FILE_PREFIX)} with {counted(len(graphs), 'graph')}: {error}"
+            f"{dataset.removeprefix(FILE_PREFIX)} with {counted(len(graphs), 'graph')}: {cause} "
+            "Use more graphs, or an experiment file with fewer folds."
         ) from error
 
 

@@ -219,6 +219,17 @@ class Experiment:
             return trials
         return [trial for trial in trials if trial.identity in self.asked]
 
+    def row_of(self, trial: Trial) -> str:
+        """Name of the first row that has a configuration of a trial; empty if there is none."""
+        for cell in self.cells:
+            if cell.dataset == trial.dataset and any(
+                (own.model, own.parameters, own.recipe)
+                == (trial.model, trial.parameters, trial.recipe)
+                for own in cell.configurations
+            ):
+                return cell.row
+        return ""
+
     def num_seeds(self, cell: Cell) -> int:
         """Number of seeds of a cell: those of the experiment, or those that were asked for."""
         if self.asked is None:

@@ -97,7 +97,7 @@ def run_experiment(
         session = store.begin(experiment.name, experiment.content(), command, planned)
         try:
             with HeartbeatThread(store.path, session):
-                run = _Run(trials, jobs, store, session, executor, options, on_progress)
+                run = _Run(experiment, trials, jobs, store, session, executor, options, on_progress)
                 try:
                     for change in changes:
                         logger.warning(change)
@@ -150,6 +150,7 @@ class _Run:
 
     def __init__(
         self,
+        experiment: Experiment,
         trials: list[Trial],
         jobs: list[Job],
         store: Store,
@@ -158,6 +159,7 @@ class _Run:
         options: RunOptions,
         on_progress: Callable[[RunProgress], None],
     ) -> None:
+        self.experiment = experiment
         self.trials = trials
         self.requested = {trial.identity for trial in trials}
         self.jobs = jobs
@@ -286,7 +288,9 @@ class _Run:
         trials = outcome.job.trials
         self.failures.update(trial.identity for trial in trials)
         more = f" and {len(trials) - 1} more" if len(trials) > 1 else ""
-        self.last_failure = f"{trials[0]}{more}: {outcome.error}"
+        row = self.experiment.row_of(trials[0])
+        name = f"{row}: " * (row not in ("", trials[0].model))
+        self.last_failure = f"{name}{trials[0]}{more}: {outcome.error}"
 
     def _settled(self) -> tuple[set[str], set[str]]:
         """Return which trials are finished and which diverged, in this run or another one."""

@@ -115,8 +115,10 @@ class Trial:
         if "batch_size" in self.recipe:
             values.append(f"batch {self.recipe['batch_size']}")
         chosen = f" ({', '.join(values)})" if values else ""
-        seed = f", seed {self.seed}" if self.seed else ""
-        return f"{self.model} on {self.dataset}{chosen}, fold {self.fold}{seed}"
+        pairs = self.split == "pairs"  # which have no folds
+        fold = "" if pairs else f", fold {self.fold}"
+        seed = f", seed {self.seed}" if self.seed or pairs else ""
+        return f"{self.model} on {self.dataset}{chosen}{fold}{seed}"
 
 
 @dataclass(frozen=True)

@@ -26,9 +26,9 @@ def missing(
         sentences.append(f"Missing: {count}{failures}.")
         sentences += _cells(experiment, present)
     if experiment.first_folds < experiment.folds:
-        sentences.append(
-            f"The first {experiment.first_folds} of {experiment.folds} folds were asked for."
-        )
+        one = experiment.first_folds == 1
+        first, were = ("first", "was") if one else (f"first {experiment.first_folds}", "were")
+        sentences.append(f"The {first} of {experiment.folds} folds {were} asked for.")
     return tuple(sentences)
 
 

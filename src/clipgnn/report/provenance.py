@@ -161,7 +161,7 @@ def _tried(experiment: Experiment, results: Mapping[str, StoredResult]) -> str:
         epochs = sorted({int(own.recipe.get("epochs", 0)) for own in finished})
         size = counted(len(finished), "configuration")
         if epochs[-1]:
-            size += f" × {' or '.join(map(str, epochs))} epochs"
+            size += f" × {' or '.join(map(str, epochs))} epoch{'s' * (epochs != [1])}"
         rows.setdefault(cell.row, {}).setdefault(size, []).append(cell.dataset)
     return (
         "; ".join(

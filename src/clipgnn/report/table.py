@@ -232,7 +232,8 @@ def _averaged_over(experiment: Experiment) -> str:
         )
     folds = f"{experiment.first_folds} folds"
     if experiment.first_folds < experiment.folds:
-        folds = f"the first {experiment.first_folds} of {experiment.folds} folds"
+        first = "first" if experiment.first_folds == 1 else f"first {experiment.first_folds}"
+        folds = f"the {first} of {experiment.folds} folds"
     if number == 1:
         return f"{folds} of one seed"
     return f"{folds}, each the mean of {some}{number} seeds"
