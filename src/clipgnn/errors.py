@@ -123,11 +123,16 @@ class MissingDependencyError(ClipGNNError, ImportError):
 
 
 def suggestion(name: object, known: Iterable[str]) -> str:
-    """Return " Did you mean 'relu'?" for the closest known name, or "" if none is close."""
+    """Return " Did you mean 'relu'?" for the closest known name, or "" if none is close.
+
+    A name that begins with the given one and a hyphen is close.
+    """
     if not isinstance(name, str):
         return ""
     by_lower_case = {candidate.lower(): candidate for candidate in known}
-    close = get_close_matches(name.lower(), by_lower_case, n=1)
+    close = get_close_matches(name.lower(), by_lower_case, n=1) or [
+        candidate for candidate in by_lower_case if candidate.startswith(f"{name.lower()}-")
+    ]
     return f" Did you mean {by_lower_case[close[0]]!r}?" if close else ""
 
 

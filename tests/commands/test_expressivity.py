@@ -391,6 +391,7 @@ def test_igraph_is_missing(
         (("expressivity", "graphs.g6", "none.csv"), "There is no file 'none.csv'"),
         (("expressivity", "graphs.g6", "none/graphs"), "There is no file 'none/graphs'"),
         (("compare", "none.gml", "graphs.g6#1"), "must be a file or folder 'none.gml'"),
+        (("expressivity", "csl", "--datasets", "csl"), "Did you mean 'csl-pairs'?"),
         (("expressivity", "graphs.g6", "--models", "CLAP"), "--models 'CLAP' is not in"),
         (("expressivity", "graphs.g6", "--groups", "pairs"), "--groups"),
         (("expressivity", "graphs.g6", "one.txt"), "Use two commands"),
