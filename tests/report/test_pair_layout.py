@@ -137,6 +137,27 @@ def test_there_is_a_table_for_each_set_and_one_of_brec():
     ]
 
 
+def test_families_with_different_seeds():
+    """Every trial that was asked for is finished, so that the sum is not incomplete."""
+    spec = parse_experiment(
+        {
+            "protocol": "pairs",
+            "datasets": ["brec-basic", "brec-dr"],
+            "models": [{"model": "gin", "name": "GIN"}],
+        },
+        "own",
+        "own.toml",
+    )
+    cells = [
+        MeasuredCell("GIN", name, pairs([Candidate({}, {seed: curves(1, 0, 2)})], 1))
+        for name, seed in (("brec-basic", 0), ("brec-dr", 1))
+    ]
+    table = make_table(spec, cells, "pairs")
+    *_, both = blocks(table)
+    assert [field.text for field in both.lines[0].fields] == ["GIN", *"––––", "0 in all sets"]
+    assert "INCOMPLETE" not in table.caption
+
+
 def test_reasons_are_named_once():
     [note] = notes(TABLE)
     assert note.heading == "Not applicable:"

@@ -53,6 +53,14 @@ class PairResult:
         ended = all(own.complete for own in measured)
         return not self.seeds and ended and any(own.diverged for own in measured)
 
+    @property
+    def in_common(self) -> bool:
+        """Whether all seeds are finished that were asked for, of which some sets lack some."""
+        return not self.complete and all(
+            own.measurement is not None and 0 < own.num_seeds == len(own.measurement.pairs)
+            for own in self.entries
+        )
+
     def numbers(self, name: str) -> list[int]:
         """Return a number of pairs of each seed: "pairs", "separated", "failed", "unreliable"."""
         return [int(getattr(own, name)) for own in self.seeds.values()]
@@ -155,6 +163,8 @@ def _line(own: PairResult) -> Line:
     seeds = str(len(own.seeds))
     if not own.complete:
         seeds = f"incomplete: {seeds} of {own.expected}" if own.expected else EMPTY
+    if own.in_common:
+        seeds = f"{len(own.seeds)} in all sets"
     if own.diverged:
         seeds = "diverged"
     if own.not_applicable:
