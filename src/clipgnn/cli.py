@@ -46,6 +46,9 @@ def _status() -> int:
             app(prog_name="clipgnn")
         except SystemExit as end:  # raised by Typer at the end
             sys.stdout.flush()
+            # Typer turns Ctrl-C that a command does not handle into a silent exit.
+            if end.__context__ and isinstance(end.__context__.__cause__, KeyboardInterrupt):
+                raise KeyboardInterrupt from None
             return end.code if isinstance(end.code, int) else 0
     except KeyboardInterrupt:
         _print_error("Interrupted.")

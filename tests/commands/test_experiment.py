@@ -404,8 +404,19 @@ def test_the_message_of_a_stopped_run_is_one_line(call, monkeypatch):
     status, _, messages = call(*RUN)
     assert status == 130
     assert messages.endswith(
-        "Stopped. Finished results are in runs/small.sqlite; the same command continues.\n"
+        "Interrupted. Finished results are in runs/small.sqlite; the same command continues.\n"
     )
+
+
+def test_an_interrupted_preparation_is_explained(call, monkeypatch):
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("clipgnn.commands.experiment.prepare_experiment", stop)
+    status, _, messages = call(*RUN)
+    assert (status, messages) == (130, "Interrupted. The same command continues.\n")
+    monkeypatch.setattr("clipgnn.commands.experiment.read_experiment", stop)
+    assert call(*RUN)[2] == "clipgnn: Interrupted.\n"
 
 
 def test_tables_fit_a_narrow_terminal(call, monkeypatch):

@@ -3,7 +3,10 @@
 import csv
 import io
 import os
+import signal
+import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,6 +17,7 @@ from tests.datasets.gin_text_files import write_pairs
 
 from clipgnn import cli
 from clipgnn.commands.expressivity import on_sets
+from clipgnn.errors import StoreError
 from clipgnn.experiments.reading import find_experiment, read_experiment
 from clipgnn.experiments.store import Store
 
@@ -420,6 +424,54 @@ def test_errors(call: Command, arguments: tuple[str, ...], message: str) -> None
     assert (status, out) == (2, "")
     assert message in messages
     assert messages.count("\n") == 1
+
+
+def num_results(path: Path) -> int:
+    if not path.exists():
+        return 0
+    try:
+        with Store(path) as store:
+            return len(store.finished())
+    except StoreError:  # it is being created
+        return 0
+
+
+def test_an_interrupted_run_is_continued(call: Command) -> None:
+    """Seeds that are finished when a process gets Ctrl-C are not trained again."""
+    arguments = ["expressivity", "graphs.g6", "--models", "0-CLIP", *RUN[2:]]
+    arguments += ["--seeds", ",".join(map(str, range(20))), "--format", "csv"]
+    store = Path("runs/expressivity.sqlite")
+    process = subprocess.Popen(
+        [sys.executable, "-m", "clipgnn.cli", *arguments],
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        # A process in the background ignores Ctrl-C, and so would its children.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
+    try:
+        end = time.monotonic() + 60
+        while num_results(store) < 2:
+            assert time.monotonic() < end
+            assert process.poll() is None
+            time.sleep(0.02)
+        process.send_signal(signal.SIGINT)
+        out, errors = process.communicate(timeout=60)
+    finally:
+        process.kill()
+    assert (process.returncode, out) == (130, "")
+    assert errors == f"Interrupted. Finished results are in {store}; the same command continues.\n"
+    with Store(store) as opened:
+        before = {key: own.finished for key, own in opened.results().items()}
+    assert 2 <= len(before) < 20
+    status, text, _ = call(*arguments)
+    assert status == 0
+    [row] = csv_rows(text).values()
+    assert (row["complete"], row["seeds_finished"]) == ("True", "20")
+    with Store(store) as opened:
+        after = {key: own.finished for key, own in opened.results().items()}
+    assert {key: after[key] for key in before} == before
 
 
 def test_the_usage_names_sets(call: Command) -> None:

@@ -163,7 +163,7 @@ def test_the_workers_of_a_killed_run_die_with_it(runs):
 def check_stopped(process: subprocess.Popen[str]) -> None:
     _, errors = process.communicate(timeout=30)
     assert process.returncode == 130
-    assert "Stopped." in errors
+    assert "Interrupted." in errors
     assert "Traceback" not in errors
 
 

@@ -165,7 +165,7 @@ def test_an_interrupt_while_the_store_is_locked_says_what_is_lost(path, locker, 
     _, errors = process.communicate(timeout=20)
     assert process.returncode == 130, errors
     assert "1 finished result could not be written" in errors
-    assert "Stopped." in errors
+    assert "Interrupted." in errors
     locker.tell("ROLLBACK")
     with Store(path) as store:
         assert len(store.results()) == 0

@@ -32,7 +32,7 @@ from clipgnn.experiments.plans import stored_experiment
 from clipgnn.experiments.preparing import prepare_experiment
 from clipgnn.experiments.reading import find_experiment, read_experiment
 from clipgnn.experiments.repair import repair as repair_store
-from clipgnn.experiments.run import run_experiment
+from clipgnn.experiments.run import RunProgress, run_experiment
 from clipgnn.experiments.store import Store
 from clipgnn.report import FORMATS, make_report
 
@@ -187,45 +187,13 @@ def run_and_report(
     """
     chosen = format_of(format_name, output)  # an error must come before hours of training
     messages = terminal(stderr=True)
-    with redirect_stdout(sys.stderr):  # PyG prints downloads to stdout
-        experiment = prepare_experiment(experiment, run_options)
-    run_trials = partial(
-        work.run_trials,
-        device=run_options.device,
-        deterministic=run_options.deterministic,
-        precision=run_options.precision,
-        root=run_options.root,
-        search_path=run_options.search_path,
-    )
-    with (
-        closing(make_executor(run_trials, run_options)) as executor,
-        Store(path, create=True) as store,
-    ):
-        try:
-            # Output of libraries, such as Ray, must not get into the table.
-            with (
-                redirect_stdout(sys.stderr),
-                _termination_as_interrupt(),
-                ProgressDisplay(experiment.name, messages, quiet=quiet) as display,
-            ):
-                progress = run_experiment(
-                    experiment,
-                    store,
-                    executor,
-                    run_options,
-                    command=command_line(),
-                    on_progress=display.show,
-                )
-        except KeyboardInterrupt:
-            messages.print(
-                f"Stopped. Finished results are in {one_line(str(path))}; the same command "
-                "continues."
-            )
-            raise typer.Exit(130) from None
-        report = make_report(
-            experiment, store, experiment.protocol, figures=FORMATS[chosen].figures
-        )
-        write_report(report, chosen, output)
+    try:
+        with _termination_as_interrupt():
+            progress = _run_and_write(experiment, path, run_options, chosen, output, quiet=quiet)
+    except KeyboardInterrupt:
+        kept = f"Finished results are in {one_line(str(path))}; the" if path.exists() else "The"
+        messages.print(f"Interrupted. {kept} same command continues.")
+        raise typer.Exit(130) from None
     if progress.diverged:
         messages.print(
             f"{progress.diverged} of {progress.total} trials diverged. Their configurations are "
@@ -241,6 +209,49 @@ def run_and_report(
             style="red",
         )
         raise typer.Exit(1)
+
+
+def _run_and_write(
+    experiment: Experiment,
+    path: Path,
+    run_options: RunOptions,
+    format_name: str,
+    output: Path | None,
+    *,
+    quiet: bool,
+) -> RunProgress:
+    # Output of libraries, such as Ray and downloads of PyG, must not get into the table.
+    with redirect_stdout(sys.stderr):
+        experiment = prepare_experiment(experiment, run_options)
+    run_trials = partial(
+        work.run_trials,
+        device=run_options.device,
+        deterministic=run_options.deterministic,
+        precision=run_options.precision,
+        root=run_options.root,
+        search_path=run_options.search_path,
+    )
+    with (
+        closing(make_executor(run_trials, run_options)) as executor,
+        Store(path, create=True) as store,
+    ):
+        with (
+            redirect_stdout(sys.stderr),
+            ProgressDisplay(experiment.name, terminal(stderr=True), quiet=quiet) as display,
+        ):
+            progress = run_experiment(
+                experiment,
+                store,
+                executor,
+                run_options,
+                command=command_line(),
+                on_progress=display.show,
+            )
+        report = make_report(
+            experiment, store, experiment.protocol, figures=FORMATS[format_name].figures
+        )
+        write_report(report, format_name, output)
+    return progress
 
 
 def _module_folders(name: str) -> tuple[str, ...]:
