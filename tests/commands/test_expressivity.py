@@ -280,6 +280,20 @@ def test_a_file_of_classes(call: Command) -> None:
     assert "<h1>Files of graphs with classes</h1>" in page
 
 
+def test_all_rows_learn_a_file_of_classes(call: Command) -> None:
+    """They are those for pairs, except for schemes that need all colorings of a graph."""
+    write_pairs(Path("classes.txt"), 10)
+    arguments = ("expressivity", "classes.txt", *RUN[2:], "--folds", "1", "--epochs", "2")
+    status, out, messages = call(*arguments, "--format", "csv")
+    assert (status, messages) == (0, "")
+    names = [row.name for row in read_experiment(find_experiment("expressivity")).rows]
+    rows = csv_rows(out)
+    assert [model for model, _ in rows] == [
+        name for name in names if name not in ("CLIP orbits", "∞-CLIP")
+    ]
+    assert all(row["mean"] for row in rows.values())
+
+
 def test_a_failed_run_does_not_hide_earlier_ones(
     call: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
