@@ -87,6 +87,9 @@ def test_a_file_of_pairs(call: Command) -> None:
     rows = {row["model"]: row for row in csv.DictReader(io.StringIO(out))}
     assert rows["CLIP canonical"]["separated_by_seed"] == "0:1 1:1"
     assert (rows["0-CLIP"]["separated_mean"], rows["0-CLIP"]["failed_max"]) == ("0.0", "1")
+    again = call("expressivity", "graphs.g6", *RUN[:-1], "--seeds", "0,1", "-o", "run.html")
+    assert again[:2] == (0, "")
+    assert again[2].splitlines()[-1] == "Report: run.html"
     status, out, _ = call("report", "runs/expressivity.sqlite", "-o", "page.html")
     assert status == 0
     page = Path("page.html").read_text(encoding="utf-8")
@@ -411,6 +414,10 @@ def test_igraph_is_missing(
         (("compare", "none.gml", "graphs.g6#1"), "must be a file or folder 'none.gml'"),
         (("expressivity", "csl", "--datasets", "csl"), "Did you mean 'csl-pairs'?"),
         (("expressivity", "graphs.g6", "--models", "CLAP"), "--models 'CLAP' is not in"),
+        (
+            ("expressivity", "csl", "--models", "∞-CLIP"),
+            "chosen values. ∞-CLIP: Graphs have more than 1,024 colorings",
+        ),
         (("expressivity", "graphs.g6", "--groups", "pairs"), "--groups"),
         (("expressivity", "graphs.g6", "one.txt"), "Use two commands"),
         (("expressivity", "one.txt", "--lines", "different"), "one.txt, line 1: A graph in graph6"),

@@ -194,6 +194,8 @@ def run_and_report(
         kept = f"Finished results are in {one_line(str(path))}; the" if path.exists() else "The"
         messages.print(f"Interrupted. {kept} same command continues.")
         raise typer.Exit(130) from None
+    if output is not None and not quiet:
+        messages.print(one_line(f"Report: {output}"))
     if progress.diverged:
         messages.print(
             f"{progress.diverged} of {progress.total} trials diverged. Their configurations are "

@@ -112,9 +112,12 @@ class Overrides:
         narrowed = _without_the_empty(narrowed)
         check_groups(narrowed.groups, narrowed.datasets)
         if not narrowed.cells:
+            reasons = "".join(
+                f" {row.name}: {row.not_applicable}" for row in rows if row.not_applicable
+            )
             raise InvalidParameterError(
                 f"Nothing of {experiment.name} is left: the chosen models are not measured on the "
-                "chosen data sets, or not with the chosen values."
+                f"chosen data sets, or not with the chosen values.{reasons}"
             )
         return narrowed
 

@@ -139,7 +139,8 @@ def compare_pairs(
 def _pairs_at_once(graphs: PackedGraphs, spec: ModelSpec, batch_size: int) -> int:
     """Number of pairs whose batches have at most `MAX_ROWS` rows together."""
     network = _members(spec, graphs, [0])
-    sampler = network.scheme.sampler(graphs, network.scheme.partition_of(graphs))
+    scheme = network.training_scheme
+    sampler = scheme.sampler(graphs, scheme.partition_of(graphs))
     k = network.num_colorings_for(training=True)
     largest = int(graphs.node_pointers.diff().max())
     rows = network.cost_of_graph(float(largest), largest, sampler.num_colorings(k) if k else 0)
@@ -161,9 +162,10 @@ class _Comparison:
         self.batch_size = batch_size
         copies = _copies(graphs, seeds).to(device)
         self.network = _members(spec, copies, seeds).to(device)
-        partition = self.network.scheme.partition(copies.to_batch())
-        self.network.check_num_colors(self.network.scheme.num_colors(copies, partition))
-        self.sampler = self.network.scheme.sampler(copies, partition)
+        scheme = self.network.training_scheme
+        partition = scheme.partition(copies.to_batch())
+        self.network.check_num_colors(scheme.num_colors(copies, partition))
+        self.sampler = scheme.sampler(copies, partition)
         self.copies, self.groups = copies, partition.local_groups
         self.prepared = self.network.prepare(copies)
         self.assembler = Assembler(copies, self.groups, self.prepared)
