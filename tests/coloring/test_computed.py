@@ -60,7 +60,7 @@ def test_random_colorings_are_those_of_predict(coloring: str) -> None:
     [
         ("all", 2, r"Every graph must have k=2 colorings\. Got 720"),
         ("random", 0, "k must be an integer from 1"),
-        ("precomputed", 1, 'Got "precomputed", which uses those'),
+        ("precomputed", 1, "Choose another scheme to compute them"),
         pytest.param("canonical", 2, "with k=1", marks=pytest.mark.needs("igraph")),
     ],
 )

@@ -4,7 +4,6 @@ from dataclasses import replace
 
 from torch import Tensor
 
-from clipgnn.coloring.precomputed import Precomputed
 from clipgnn.coloring.sample import check_number
 from clipgnn.coloring.schemes import Scheme, scheme_named
 from clipgnn.errors import InvalidColoringError
@@ -43,14 +42,10 @@ def with_colorings(
     """
     check_number(k)
     check_graph_set(graphs)
-    scheme = scheme_named(coloring)
-    if isinstance(scheme, Precomputed):
-        raise InvalidColoringError(
-            'coloring must be a scheme that computes colorings. Got "precomputed", which uses '
-            'those that are stored. Use "random", "refined", "individualized" or "canonical".'
-        )
     keys = graph_keys(graphs, as_signed(check_seed(seed)))
-    return replace(graphs, colorings=computed_colorings(graphs.to_batch(), scheme, k, keys))
+    return replace(
+        graphs, colorings=computed_colorings(graphs.to_batch(), scheme_named(coloring), k, keys)
+    )
 
 
 def computed_colorings(

@@ -77,9 +77,10 @@ class Precomputed(Scheme):
         generator: torch.Generator | None,
     ) -> InMemoryColorings:
         raise InvalidColoringError(
-            'coloring="precomputed" computes no colorings. A call of a network with it needs the '
-            "argument colorings, an int64 tensor [colorings, nodes]. Got none. Pass colorings=..., "
-            "use predict, or choose another scheme."
+            'coloring="precomputed" uses colorings that are stored, and computes none. Choose '
+            'another scheme to compute them, such as "random". Calls of a network with this one '
+            "must have the argument colorings, an int64 tensor [colorings, nodes]; predict reads "
+            "them from its graphs."
         )
 
     @override
