@@ -59,8 +59,11 @@ class DivergedPairError(DivergedError):
     """
 
     def __init__(self, message: str, pair: int) -> None:
-        super().__init__(message)
+        super().__init__(message, pair)  # both, so that processes can send it to others
         self.pair = pair
+
+    def __str__(self) -> str:
+        return str(self.args[0])
 
 
 class ModelFileError(ClipGNNError, ValueError):

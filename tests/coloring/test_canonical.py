@@ -315,8 +315,8 @@ def test_a_labeling_that_took_too_long_is_tried_again_with_more_time_only(
     with pytest.warns(UserWarning, match="took more than 10 s"):
         colors = canonical_colors(batch)
     monkeypatch.undo()
-    assert torch.equal(canonical_colors(batch), colors)
-    assert labeling.canonical_labeling(batch).late_now == []
+    with pytest.warns(UserWarning, match="took more than 10 s"):
+        assert torch.equal(canonical_colors(batch), colors)
     assert labeling.canonical_labeling(batch).late[0] == 1  # of two nodes without an edge
     monkeypatch.setattr(labeling, "TIME_LIMIT", 20.0)
     assert len(set(colored_graphs(batch, canonical_colors(batch)))) == batch.num_graphs

@@ -11,7 +11,7 @@ from tests.coloring.invariant_examples import atlas, colored_graphs, relabeled
 from torch import Tensor
 
 from clipgnn import PackedGraphs
-from clipgnn.coloring import individualized
+from clipgnn.coloring import individualized, with_colorings
 from clipgnn.coloring.individualized import Individualized, PoolSampler
 from clipgnn.graphs.assembly import Assembler
 from clipgnn.training import ModelSpec, Recipe, Split, train
@@ -133,3 +133,11 @@ def test_orders_of_equal_nodes_do_not_depend_on_the_root() -> None:
         root = int(colors.argmax())
         orders.setdefault(root, set()).add(bool(colors[(root + 1) % 5] < colors[(root - 1) % 5]))
     assert orders == {root: {True, False} for root in range(5)}
+
+
+def test_predictions_have_other_colorings_than_trainings() -> None:
+    graphs = PackedGraphs.from_networkx([nx.cycle_graph(9)])
+    pool = Individualized().sampler(graphs, Individualized().partition_of(graphs)).pool
+    stored = with_colorings(graphs, "individualized", 4).colorings
+    assert stored is not None
+    assert not torch.equal(pool[:4, :9], stored)

@@ -162,7 +162,7 @@ def test_training_with_stored_colorings() -> None:
     assert trained[0].history.train_loss != changed[0].history.train_loss
 
 
-@pytest.mark.parametrize("call", ["from_graphs", "predict", "sampler", "stored"])
+@pytest.mark.parametrize("call", ["from_graphs", "predict", "sampler", "prepare"])
 def test_a_data_set_without_colorings(call: str) -> None:
     graphs = packed(SIZES)
     model = model_of(with_colorings(graphs), "precomputed", num_colorings=2)
@@ -170,7 +170,7 @@ def test_a_data_set_without_colorings(call: str) -> None:
         "from_graphs": lambda: CLIP.from_graphs(graphs, coloring="precomputed"),
         "predict": lambda: model.predict(graphs),
         "sampler": lambda: Precomputed().sampler(graphs, partition_of(graphs)),
-        "stored": lambda: Precomputed().stored(graphs, 1),
+        "prepare": lambda: Precomputed().prepare(graphs, 1),
     }
     with pytest.raises(InvalidColoringError, match="'random graphs' without colorings"):
         calls[call]()

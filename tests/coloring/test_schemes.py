@@ -133,7 +133,8 @@ def test_streams_hold_colorings(make: type[Scheme]) -> None:
     keep = torch.tensor([False, True, False, True, True, False])
     part = stream.part(keep, 0, stream.max_count)
     assert torch.equal(part, colorings[:, keep[graphs.graph_of_node]])
-    assert make().stored(graphs, K) is None
+    prepared = make().prepare(graphs, K)
+    assert prepared is None or torch.equal(prepared, colorings)
     assert int(colorings.max()) + 1 == make().num_colors(graphs, partition)
 
 

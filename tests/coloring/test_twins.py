@@ -27,6 +27,7 @@ def all_graphs_without_cache(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     labeling._caches.clear()
     yield
     labeling._caches.clear()
+    labeling._late.clear()
 
 
 def structure_of(graph: "nx.Graph[int]", colors: list[int]) -> Structure:

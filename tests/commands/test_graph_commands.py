@@ -262,6 +262,9 @@ def test_a_graph_with_too_many_colorings_has_its_line(call: Command, tmp_path: P
         )
         assert status == 2
         assert "large.jsonl, line 7, has 362,880. Use --coloring=canonical" in messages
+    without = ("train", "large.jsonl", "--target", "kind", "--coloring", "all", *FAST)
+    status = call(*without, "--num-colorings", "00", "-o", "model.safetensors")[0]
+    assert status == 1  # the first line is not a graph
 
 
 def test_inspect(call: Command, rings: Path) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 import networkx as nx
 import pytest
 
-from clipgnn.comparison.inputs import MOST_NODES, FileOptions, read_graph, told_apart
+from clipgnn.comparison.inputs import MOST_NODES, FileOptions, GivenGraph, read_graph, told_apart
 from clipgnn.errors import ClipGNNError, InvalidGraphError, InvalidParameterError
 
 
@@ -131,3 +131,8 @@ def test_large_graphs_are_errors(folder: Path) -> None:
         read_graph("large.g6")
     largest = nx.to_graph6_bytes(nx.path_graph(MOST_NODES), header=False).decode().strip()
     assert len(read_graph(largest).graph) == MOST_NODES
+
+
+def test_folders_are_added_to_names_that_are_not_those_of_files() -> None:
+    given = [GivenGraph("x, graph 1", nx.Graph(), f"{folder}/c") for folder in ("old", "new")]
+    assert [own.name for own in told_apart(*given)] == ["old/c, x, graph 1", "new/c, x, graph 1"]

@@ -292,3 +292,20 @@ def test_nothing_is_shown_unless_asked(capsys: pytest.CaptureFixture[str]) -> No
     assert capsys.readouterr() == ("", "")
     CLIPClassifier(**{**FAST, "epochs": 1}, verbose=True).fit(GRAPHS, CLASSES)
     assert "epoch 1 of 1: loss" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("coloring", ["random", "refined", "individualized"])
+def test_the_number_of_colorings_depends_on_the_graphs(coloring: str) -> None:
+    """One where message passing identifies most nodes."""
+    options = {**FAST, "epochs": 1, "num_colorings": "auto", "coloring": coloring}
+    for make, expected in ((nx.cycle_graph, 16), (nx.path_graph, 16), (asymmetric_tree, 1)):
+        graphs = [make(size) for size in (7, 8, 9, 10)]
+        model = CLIPRegressor(**options).fit(graphs, np.arange(4.0))
+        assert model.models_[0].num_colorings == expected
+
+
+def asymmetric_tree(size: int) -> "nx.Graph[int]":
+    """A path with another node at its third one."""
+    tree = nx.path_graph(size - 1)
+    tree.add_edge(2, size - 1)
+    return tree

@@ -1,5 +1,7 @@
 """The paired comparison: its statistic, and what networks distinguish."""
 
+import pickle
+import sys
 from typing import Any
 
 import networkx as nx
@@ -281,3 +283,20 @@ def test_every_baseline_has_embeddings(name: str) -> None:
     _, own = compare_pairs(regular_pair(), ModelSpec(name, {}), [0, 1], epochs=1)
     assert own.between >= 0
     assert own.within >= 0
+
+
+def test_networks_without_colors_need_no_labeling(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "igraph", None)
+    graphs = PackedGraphs.from_networkx([nx.cycle_graph(6), nx.cycle_graph(7)])
+    parameters: dict[str, Any] = {
+        "coloring": "canonical",
+        "num_colorings": 0,
+        "hidden_channels": 4,
+    }
+    [found] = compare_pairs(graphs, ModelSpec("clip", parameters), [0], epochs=1)
+    assert found.separated
+
+
+def test_a_diverged_pair_can_be_sent_to_another_process() -> None:
+    error = pickle.loads(pickle.dumps(DivergedPairError("Pair 3 diverged.", 3)))
+    assert (str(error), error.pair) == ("Pair 3 diverged.", 3)

@@ -8,12 +8,13 @@ from typing_extensions import override
 
 from clipgnn.coloring.bliss import has_igraph
 from clipgnn.coloring.groups import Partition
-from clipgnn.coloring.labeling import canonical_colors
+from clipgnn.coloring.labeling import canonical_colors, canonical_colors_of
 from clipgnn.coloring.precomputed import TableSampler
 from clipgnn.coloring.schemes import Scheme
 from clipgnn.coloring.stream import InMemoryColorings
 from clipgnn.graphs.exact import ExactBatch
 from clipgnn.graphs.packed import PackedGraphs
+from clipgnn.shapes import Colorings
 
 
 class Canonical(Scheme):
@@ -47,13 +48,13 @@ class Canonical(Scheme):
         return InMemoryColorings(colors, partition.graph_of_node, partition.num_graphs)
 
     @override
-    def prepare(self, graphs: PackedGraphs) -> None:
-        canonical_colors(graphs.to_batch())
+    def prepare(self, graphs: PackedGraphs, k: int) -> Colorings:
+        return canonical_colors_of(graphs)[None]
 
     @override
     def check_training(self, graphs: PackedGraphs) -> None:
         if not has_igraph():  # which is not needed if 1-WL distinguishes all nodes of all graphs
-            self.prepare(graphs)
+            canonical_colors_of(graphs)
 
     @override
     def sampler(self, graphs: PackedGraphs, partition: Partition) -> TableSampler:

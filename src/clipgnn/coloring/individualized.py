@@ -25,6 +25,9 @@ from clipgnn.shapes import Colorings
 POOL = 32
 """Number of colorings of each graph that are computed before a training."""
 
+_POOL_SEED = -1
+"""Seed of these colorings, unlike the usual ones of predictions."""
+
 
 class Individualized(Scheme):
     """k colorings, each from a random root node.
@@ -58,7 +61,7 @@ class Individualized(Scheme):
     @override
     def sampler(self, graphs: PackedGraphs, partition: Partition) -> "PoolSampler":
         # Hashed from each graph, so that its colorings do not depend on the other graphs.
-        keyed = replace(partition, keys=graph_keys(graphs, 0))
+        keyed = replace(partition, keys=graph_keys(graphs, _POOL_SEED))
         return PoolSampler(individualized_colorings(graphs.to_batch(), keyed, POOL, None))
 
 

@@ -22,6 +22,7 @@ from clipgnn.coloring.refined import ranks_in_attribute_groups, stable_colors
 from clipgnn.coloring.structures import Integers, Structure, structures
 from clipgnn.errors import counted, listed
 from clipgnn.graphs.exact import ExactBatch
+from clipgnn.graphs.packed import PackedGraphs
 from clipgnn.ops.pointers import pointers_from_index
 
 TIME_LIMIT = 10.0
@@ -37,6 +38,9 @@ PARALLEL_FROM = 20_000
 
 CACHED_GRAPHS = 1_000_000
 """Number of graphs whose results are kept in memory."""
+
+_GRAPHS_AT_ONCE = 50_000
+"""Number of graphs of a data set that are labeled together."""
 
 _Result = TypeVar("_Result", Integers, list[list[int]])
 _Cache = OrderedDict[bytes, Integers | list[list[int]]]
@@ -55,23 +59,42 @@ def canonical_colors(graphs: ExactBatch) -> Int[Tensor, "nodes"]:
     that isomorphic graphs are identical after nodes with equal attributes and colors are matched.
     Node and edge attributes, weights and directions are respected. A graph whose labeling takes
     more than `TIME_LIMIT` has a coloring from a fixed root instead, which depends on the order of
-    its nodes; a warning names it when that happens. It is not labeled again in this process.
+    its nodes, with a warning. It is not labeled again in this process.
 
     Raises:
         MissingDependencyError: if igraph is not installed and a graph needs it.
     """
     found = canonical_labeling(graphs)
-    if found.late_now:
-        names = listed([str(own) for own in found.late_now[:5]])
-        others = len(found.late_now) - 5
-        more = f" and {counted(others, 'other')}" if others > 0 else ""
-        warnings.warn(
-            f"The canonical labeling of {counted(len(found.late_now), 'graph')} (number {names}"
-            f"{more}) took more than {TIME_LIMIT:g} s. Their colorings depend on the order of "
-            'their nodes. Use coloring="individualized" or "refined" for such graphs.',
-            stacklevel=2,
-        )
+    _warn_of_late(found.late)
     return found.colors
+
+
+def canonical_colors_of(graphs: PackedGraphs) -> Int[Tensor, "nodes"]:
+    """`canonical_colors` of a data set, in parts of bounded size.
+
+    Raises:
+        MissingDependencyError: if igraph is not installed and a graph needs it.
+    """
+    colors, late = [], []
+    for start in range(0, len(graphs), _GRAPHS_AT_ONCE):
+        found = canonical_labeling(graphs[start : start + _GRAPHS_AT_ONCE].to_batch())
+        colors.append(found.colors)
+        late += [start + number for number in found.late]
+    _warn_of_late(late)
+    return torch.cat(colors)
+
+
+def _warn_of_late(late: Sequence[int]) -> None:
+    if not late:
+        return
+    names = listed([str(own) for own in late[:5]])
+    more = "" if len(late) <= 5 else f" and {counted(len(late) - 5, 'other')}"
+    warnings.warn(
+        f"The canonical labeling of {counted(len(late), 'graph')} (number {names}{more}) took more "
+        f"than {TIME_LIMIT:g} s. Their colorings depend on the order of their nodes. Use "
+        'coloring="individualized" or "refined" for such graphs.',
+        stacklevel=3,
+    )
 
 
 @dataclass(frozen=True)
@@ -81,12 +104,10 @@ class CanonicalLabeling:
     Attributes:
         colors: color of each node.
         late: numbers of the graphs without a canonical labeling.
-        late_now: those of them that were tried in this call.
     """
 
     colors: Int[Tensor, "nodes"]
     late: list[int]
-    late_now: list[int]
 
 
 def canonical_labeling(graphs: ExactBatch) -> CanonicalLabeling:
@@ -101,16 +122,14 @@ def canonical_labeling(graphs: ExactBatch) -> CanonicalLabeling:
     ambiguous = torch.zeros(graphs.num_graphs, dtype=torch.bool, device=stable.device)
     ambiguous[partition.graph_of_group[partition.sizes > 1]] = True
     late: list[int] = []
-    late_now: list[int] = []
     if bool(ambiguous.any()):
         chosen = graphs.subset(ambiguous)
         nodes = ambiguous[graphs.graph_of_node]
-        orders, new = _computed(canonical_order, chosen, stable[nodes])
+        orders = _computed(canonical_order, chosen, stable[nodes])
         ranks[nodes] = _ranks_of_orders(chosen, orders)
         numbers = ambiguous.nonzero().flatten().tolist()
         late = [own for own, order in zip(numbers, orders, strict=True) if order is None]
-        late_now = [own for own, is_new in zip(numbers, new, strict=True) if is_new and own in late]
-    return CanonicalLabeling(ranks_in_attribute_groups(graphs, ranks), late, late_now)
+    return CanonicalLabeling(ranks_in_attribute_groups(graphs, ranks), late)
 
 
 def automorphism_generators(graphs: ExactBatch) -> list[list[list[int]] | None]:
@@ -121,7 +140,7 @@ def automorphism_generators(graphs: ExactBatch) -> list[list[list[int]] | None]:
     Raises:
         MissingDependencyError: if igraph is not installed.
     """
-    return _computed(automorphisms, graphs, stable_colors(graphs))[0]
+    return _computed(automorphisms, graphs, stable_colors(graphs))
 
 
 def _ranks_of_orders(graphs: ExactBatch, orders: Sequence[Integers | None]) -> Tensor:
@@ -144,19 +163,17 @@ def _ranks_of_orders(graphs: ExactBatch, orders: Sequence[Integers | None]) -> T
 
 def _computed(
     compute: Callable[[Structure, float], _Result | None], graphs: ExactBatch, stable: Tensor
-) -> tuple[list[_Result | None], list[bool]]:
-    """Apply a function to each graph, or look up its result; None if it takes too long.
-
-    Returns:
-        The results, and which of them were computed in this call.
-    """
+) -> list[_Result | None]:
+    """Apply a function to each graph, or look up its result; None if it takes too long."""
     described = list(structures(graphs, stable))
     keys = [_key(own) for own in described]
     name = compute.__name__
     with _lock:
         cache = _caches.setdefault(name, OrderedDict())
         known: dict[bytes, _Result | None] = {key: cache[key] for key in keys if key in cache}  # type: ignore[misc]
-        known.update({key: None for key in keys if _late.get((name, key), 0.0) >= TIME_LIMIT})
+        for key in keys:
+            if _late.get((name, key), 0.0) >= TIME_LIMIT:
+                known.setdefault(key, None)
     missing = {key: own for key, own in zip(keys, described, strict=True) if key not in known}
     found = dict(zip(missing, _apply(compute, list(missing.values())), strict=True))
     with _lock:
@@ -164,9 +181,7 @@ def _computed(
         _late.update(((name, key), TIME_LIMIT) for key, own in found.items() if own is None)
         while len(cache) > CACHED_GRAPHS:
             cache.popitem(last=False)
-    return [found[key] if key in found else known[key] for key in keys], [
-        key in found for key in keys
-    ]
+    return [found[key] if key in found else known[key] for key in keys]
 
 
 def _apply(

@@ -1,5 +1,6 @@
 """One coloring of each class of colorings under the automorphisms of a graph."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -44,23 +45,17 @@ class Orbits(Scheme):
         return NumberedColorings.of(graphs, partition)
 
     @override
-    def prepare(self, graphs: PackedGraphs) -> None:
+    def prepare(self, graphs: PackedGraphs, k: int) -> None:
         _classes(graphs.to_batch(), self.partition_of(graphs))
 
     @override
     def check_training(self, graphs: PackedGraphs) -> None:
-        counts = [own.count for own in _classes(graphs.to_batch(), self.partition_of(graphs))]
-        if max(counts) > MAX_TRAINING_COLORINGS:
-            raise TooManyColoringsError(
-                f"A graph must have at most {MAX_TRAINING_COLORINGS:,} classes of colorings to be "
-                f'trained on with coloring="orbits". Graph {counts.index(max(counts))} has '
-                f'{max(counts):,}. Use coloring="canonical" or "random".'
-            )
+        _trainable_classes(graphs, self.partition_of(graphs))
 
     @override
     def sampler(self, graphs: PackedGraphs, partition: Partition) -> TableSampler:
-        self.check_training(graphs)
-        return TableSampler(NumberedColorings.of(graphs.to_batch(), partition).all(), fixed=True)
+        classes = _trainable_classes(graphs, partition)
+        return TableSampler(NumberedColorings.of_classes(partition, classes).all(), fixed=True)
 
 
 @dataclass(frozen=True)
@@ -99,6 +94,24 @@ def _classes(graphs: ExactBatch, partition: Partition) -> list[_Classes]:
                 'coloring="individualized".'
             )
         classes.append(_classes_under(generators, totals[number]))
+    return classes
+
+
+def _trainable_classes(graphs: PackedGraphs, partition: Partition) -> list[_Classes]:
+    """Describe the classes of each graph, if a network can be trained with all of them.
+
+    Raises:
+        TooManyColoringsError: if a graph has too many.
+        MissingDependencyError: if igraph is not installed.
+    """
+    classes = _classes(graphs.to_batch(), partition)
+    counts = [own.count for own in classes]
+    if max(counts) > MAX_TRAINING_COLORINGS:
+        raise TooManyColoringsError(
+            f"A graph must have at most {MAX_TRAINING_COLORINGS:,} classes of colorings to be "
+            f'trained on with coloring="orbits". Graph {counts.index(max(counts))} has '
+            f'{max(counts):,}. Use coloring="canonical" or "random".'
+        )
     return classes
 
 
@@ -150,12 +163,16 @@ class NumberedColorings:
                 automorphisms are not found in time.
             MissingDependencyError: if igraph is not installed.
         """
+        return cls.of_classes(partition, _classes(graphs, partition))
+
+    @classmethod
+    def of_classes(cls, partition: Partition, classes: Sequence[_Classes]) -> "NumberedColorings":
+        """One coloring of each of the classes of each graph."""
         device = partition.groups.device
         nodes = pointers_from_index(partition.graph_of_node, partition.num_graphs).tolist()
         numbers = [torch.zeros(0, dtype=torch.int32, device=device)]
-        first, counts, place = [], [], 0
-        for number, own in enumerate(_classes(graphs, partition)):
-            counts.append(own.count)
+        first, place = [], 0
+        for number, own in enumerate(classes):
             first.append(place if own.smaller else -1)
             if own.smaller:
                 groups = partition.groups[nodes[number] : nodes[number + 1]]
@@ -165,7 +182,7 @@ class NumberedColorings:
             partition,
             torch.cat(numbers),
             torch.tensor(first, device=device),
-            torch.tensor(counts, device=device),
+            torch.tensor([own.count for own in classes], device=device),
         )
 
     @property

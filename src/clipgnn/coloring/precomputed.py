@@ -40,7 +40,7 @@ class All(Scheme):
         return AllColorings(partition)
 
     @override
-    def prepare(self, graphs: PackedGraphs) -> None:
+    def prepare(self, graphs: PackedGraphs, k: int) -> None:
         enumerable_counts(self.partition_of(graphs))
 
     @override
@@ -88,7 +88,7 @@ class Precomputed(Scheme):
         return TableSampler(_stored(graphs), fixed=False)
 
     @override
-    def stored(self, graphs: PackedGraphs, k: int) -> Colorings:
+    def prepare(self, graphs: PackedGraphs, k: int) -> Colorings:
         return _stored(graphs)[:k]
 
     @override

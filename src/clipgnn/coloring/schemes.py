@@ -119,27 +119,21 @@ class Scheme(ABC):
             partition: its groups.
         """
 
-    def stored(self, graphs: PackedGraphs, k: int) -> Colorings | None:
-        """Return the colorings that are stored with a data set; None if the scheme computes them.
+    def prepare(self, graphs: PackedGraphs, k: int) -> Colorings | None:
+        """Return colorings of a whole data set, or None if those of its parts are computed later.
+
+        Errors and warnings have the numbers of graphs in the data set.
 
         Args:
             graphs: the data set.
             k: number of colorings that the network requests.
-        """
-        return None
-
-    def prepare(self, graphs: PackedGraphs) -> None:  # noqa: B027 - most have nothing to prepare
-        """Compute and keep what colorings need of each graph, before parts of a data set are used.
-
-        Errors and warnings then have the numbers of graphs in the data set.
-
-        Args:
-            graphs: the data set.
 
         Raises:
+            InvalidColoringError: if there are no colorings that are stored with the data set.
             TooManyColoringsError: if a graph has too many colorings for the scheme.
             MissingDependencyError: if the scheme needs a package that is not installed.
         """
+        return None
 
     def check_training(self, graphs: PackedGraphs) -> None:  # noqa: B027 - most need nothing
         """Check that networks can be trained on a data set with these colorings.

@@ -103,7 +103,7 @@ class LearningOptions:
         Raises:
             InvalidColoringError: if they cannot; it names the place of a graph in its file.
         """
-        if self.num_colorings == "0":
+        if _automatic("num_colorings", self.num_colorings) == 0:
             return
         from clipgnn.coloring.schemes import scheme_named  # imports torch
 

@@ -68,12 +68,18 @@ def told_apart(first: GivenGraph, second: GivenGraph) -> tuple[GivenGraph, Given
     for number in range(2, max(map(len, parts)) + 1):
         ends = [os.path.join(*own[-number:]) for own in parts if own]
         if len(set(ends)) == 2:
-            one, other = (end + first.name.removeprefix(Path(end).name) for end in ends)
+            one, other = (_with_folder(first.name, end) for end in ends)
             return replace(first, name=one), replace(second, name=other)
     return (
         replace(first, name=f"{first.name} (A)"),
         replace(second, name=f"{second.name} (B)"),
     )
+
+
+def _with_folder(name: str, path: str) -> str:
+    """Return the name of a graph with the folders of its file."""
+    base = Path(path).name
+    return path + name.removeprefix(base) if name.startswith(base) else f"{path}, {name}"
 
 
 @dataclass(frozen=True)

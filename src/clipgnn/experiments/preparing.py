@@ -69,45 +69,60 @@ def prepare_experiment(experiment: Experiment, options: RunOptions | None = None
             for own in cell.configurations
             if cell.dataset == dataset
         }
+        of_a_pair = graphs_of_a_pair(dataset) if experiment.split == "pairs" else None
+        checked: set[str] = set()
         for row, configuration in different.values():
+            try:
+                if of_a_pair is None:
+                    _check_targets(configuration, graphs)
+                _check_colorings(configuration, graphs, of_a_pair, checked)
+            except (InvalidParameterError, InvalidColoringError) as error:
+                raise type(error)(f"{dataset}, {row}: {error}") from error
             if is_import_path(configuration.model):
                 _build(configuration, graphs)
-            else:
-                try:
-                    of_a_pair = graphs_of_a_pair(dataset) if experiment.split == "pairs" else None
-                    _check_model(configuration, graphs, of_a_pair)
-                except (InvalidParameterError, InvalidColoringError) as error:
-                    raise type(error)(f"{dataset}, {row}: {error}") from error
 
     names = [name for name in experiment.data_names if name not in sources]
     found = fingerprints(names, experiment.data, options.root, check)
     return replace(experiment, data={**found, **sources})
 
 
-def _check_model(configuration: Configuration, graphs: Any, of_a_pair: int | None) -> None:
-    """Check that a model can be trained on the graphs: packages, colorings and targets.
+def _check_targets(configuration: Configuration, graphs: Any) -> None:
+    """Check that loss and metric match the targets."""
+    if model_named(configuration.model).trained:
+        from clipgnn.training.losses import check_targets
+
+        check_targets(Recipe.from_dict(Recipe.from_toml(configuration.recipe)), graphs)
+
+
+def _check_colorings(
+    configuration: Configuration, graphs: Any, of_a_pair: int | None, checked: set[str]
+) -> None:
+    """Check that a network has its packages, and can be trained with its coloring scheme.
 
     Args:
         configuration: the model.
         graphs: the graphs.
         of_a_pair: number of graphs of each pair; None if they are not pairs.
+        checked: schemes that were checked before, to which this one is added.
     """
-    if not model_named(configuration.model).trained:
+    if is_import_path(configuration.model) or not model_named(configuration.model).trained:
         return
     from clipgnn.coloring.schemes import scheme_named
-    from clipgnn.training.losses import check_targets
     from clipgnn.training.models import network_named
 
     network_named(configuration.model).check_packages()
     coloring = configuration.parameters.get("coloring")
-    if isinstance(coloring, str) and configuration.parameters.get("num_colorings") != 0:
-        scheme = scheme_named(coloring)
-        if of_a_pair is None:
-            scheme.check_training(graphs)
-        else:
-            _check_colorings_of_pairs(scheme, graphs, of_a_pair)
+    if (
+        not isinstance(coloring, str)
+        or configuration.parameters.get("num_colorings") == 0
+        or coloring in checked
+    ):
+        return
     if of_a_pair is None:
-        check_targets(Recipe.from_dict(Recipe.from_toml(configuration.recipe)), graphs)
+        scheme_named(coloring).check_training(graphs)
+    else:
+        _check_colorings_of_pairs(scheme_named(coloring), graphs, of_a_pair)
+    checked.add(coloring)
 
 
 def _check_colorings_of_pairs(scheme: Any, graphs: Any, of_a_pair: int) -> None:

@@ -298,12 +298,12 @@ class Network(nn.Module, ABC):
         # Targets are not needed, and may not fit into the dtype.
         graphs = replace(graphs, y=None).to(weight.device).with_floats(weight.dtype)
         keys = graph_keys(graphs, as_signed(check_seed(seed)))
-        self._prepare_colorings(graphs)
+        table = self._prepared_colorings(graphs)
         was_training = self.training
         self.eval()
         try:
             parts = torch.arange(len(graphs), device=weight.device).split(batch_size)
-            drawn = (self._with_colorings(graphs, part, keys, wrap=wrap) for part in parts)
+            drawn = (self._with_colorings(graphs, part, keys, table, wrap=wrap) for part in parts)
             return torch.cat([compute(*part, None)[:, 1:] for part in drawn], dim=1)
         finally:
             self.train(was_training)
@@ -321,33 +321,49 @@ class Network(nn.Module, ABC):
         weight = self._any_weight()
         graphs = replace(graphs, y=None).to(weight.device).with_floats(weight.dtype)
         keys = graph_keys(graphs, as_signed(check_seed(seed)))
-        self._prepare_colorings(graphs)
+        table = self._prepared_colorings(graphs)
         everything = torch.arange(len(graphs), device=weight.device)
-        batch, stream = self._with_colorings(graphs, everything, keys, wrap=wrap_colors)
+        batch, stream = self._with_colorings(graphs, everything, keys, table, wrap=wrap_colors)
         if stream is None:
             return None
         added = batch.num_nodes - graphs.x.shape[0]  # nodes of the graph that was added
         return stream.all()[:, added:].t()
 
-    def _prepare_colorings(self, graphs: PackedGraphs) -> None:
-        if self.num_colorings_for(training=False) and graphs.x.shape[0]:
-            self.scheme.prepare(graphs)
+    def _prepared_colorings(self, graphs: PackedGraphs) -> Colorings | None:
+        """Colorings `[colorings, nodes]` of a data set; None if those of its parts are drawn."""
+        k = self.num_colorings_for(training=False)
+        return self.scheme.prepare(graphs, k) if k and graphs.x.shape[0] else None
 
     def _with_colorings(
-        self, graphs: PackedGraphs, chosen: Tensor, keys: Tensor, *, wrap: bool
+        self,
+        graphs: PackedGraphs,
+        chosen: Tensor,
+        keys: Tensor,
+        table: Colorings | None,
+        *,
+        wrap: bool,
     ) -> tuple[ExactBatch, ColoringStream | None]:
-        """Assemble a batch of a graph with nodes and the chosen graphs, and draw its colorings."""
+        """Assemble a batch of a graph with nodes and the chosen graphs, and draw its colorings.
+
+        Args:
+            graphs: the data set.
+            chosen: numbers of the graphs.
+            keys: random bits of all graphs.
+            table: colorings of all graphs; None to draw them.
+            wrap: see `predict`.
+        """
         # Layers need at least one node, so a graph with nodes is added to each part.
         with_nodes = graphs.graph_of_node[:1]
         chosen = torch.cat([with_nodes, chosen])
-        part = graphs.subset(chosen)
+        part = replace(graphs, colorings=table).subset(chosen)
         batch = self._checked(part.to_batch())
         k = self.num_colorings_for(training=False)
-        stored = self.scheme.stored(part, k) if k else None
         members = torch.arange(self.config.num_members, device=keys.device)
         # [members * graphs]; the bits of the first member do not change with the others.
         of_members = (keys[chosen] ^ mix(members)[:, None]).flatten()
-        return batch, self._colorings(batch, stored, k, self.scheme, None, of_members, wrap=wrap)
+        return batch, self._colorings(
+            batch, part.colorings, k, self.scheme, None, of_members, wrap=wrap
+        )
 
     def reset_parameters(self, generators: Generators = None) -> None:
         """Initialize all parameters and buffers.

@@ -24,6 +24,7 @@ from clipgnn.graphs.seeds import as_signed
 from clipgnn.nn.network import Network
 from clipgnn.parameters import Recipe
 from clipgnn.parameters.datasets import COPIES
+from clipgnn.parameters.recipe import PAIR_RECIPE
 from clipgnn.training.models import ModelSpec, network_named
 
 LIMIT = 72.34
@@ -80,9 +81,9 @@ def compare_pairs(
     seeds: Sequence[int],
     device: str | torch.device = "cpu",
     *,
-    epochs: int = 20,
-    batch_size: int = 16,
-    learning_rate: float = 1e-4,
+    epochs: int = int(PAIR_RECIPE["epochs"]),
+    batch_size: int = int(PAIR_RECIPE["batch_size"]),
+    learning_rate: float = PAIR_RECIPE["learning_rate"],
 ) -> list[PairComparison]:
     """Train a network for each pair of graphs, and compare the pairs.
 
