@@ -140,7 +140,11 @@ def _check_same_attributes(given: Sequence[GivenGraph], graphs: Sequence[Graph])
         always = {name for name in own if all(name in data for _, data in graph.nodes(data=True))}
         if missing := _sorted(always - other):
             both = _sorted(own & other)
-            fix = f"Choose among {', '.join(both)}." if both else "Leave them out."
+            fix = (
+                f"Choose among {', '.join(both)}."
+                if both
+                else "Compare the graphs without attributes."
+            )
             raise InvalidParameterError(
                 "node_attributes must be names that both graphs have, or empty for none. Only "
                 f"{owner.name} has {missing[0]!r}. {fix}",
