@@ -13,7 +13,13 @@ from tests.report.color_vision import SIMULATIONS, smallest_difference
 
 from clipgnn.comparison.results import CanonicalColorings, Comparison, GraphView, Round, Step
 from clipgnn.report.comparison_page import render_comparison
-from clipgnn.report.comparison_texts import attribute_rows, lead, power, result_rows
+from clipgnn.report.comparison_texts import (
+    attribute_rows,
+    difference_text,
+    lead,
+    power,
+    result_rows,
+)
 from clipgnn.report.difference_svg import DifferenceCurve, ticks
 from clipgnn.report.graph_svg import PALETTE, drawings, fills
 from clipgnn.report.node_labels import Labels
@@ -169,6 +175,13 @@ def test_the_first_state_needs_no_script() -> None:
 )
 def test_the_result_in_a_sentence(changes: dict[str, object], sentence: str) -> None:
     assert sentence in lead(some(**changes))
+
+
+def test_what_a_difference_means() -> None:
+    isomorphic = CanonicalColorings([0], [0], True, 0.0)
+    same = some(rounds=[Round([0], [0])], canonical=isomorphic, complete=None)
+    assert difference_text(same).endswith("0 for isomorphic graphs, except for random colorings.")
+    assert difference_text(some()).endswith("more layers may still distinguish the graphs.")
 
 
 def test_what_was_not_computed_is_explained() -> None:

@@ -109,10 +109,15 @@ def _why_equal(comparison: Comparison) -> str:
 def difference_text(comparison: Comparison) -> str:
     """Say what the differences of the table of results mean."""
     random = ", except for random colorings" if comparison.complete is None else ""
+    meaning = (
+        f"It is 0 for isomorphic graphs{random}."
+        if comparison.isomorphic
+        else f"If it is not 0, the graphs are not isomorphic{random}. If it is 0, other weights or "
+        "more layers may still distinguish the graphs."
+    )
     return (
         "A difference is the largest one over the channels of the representations. Its size "
-        f"depends on the random weights. If it is not 0, the graphs are not isomorphic{random}. If "
-        "it is 0, other weights or more layers may still distinguish the graphs."
+        f"depends on the random weights. {meaning}"
     )
 
 
