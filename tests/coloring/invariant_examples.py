@@ -8,6 +8,7 @@ import networkx as nx
 import torch
 from torch import Tensor
 
+from clipgnn.coloring.labeling import canonical_colors
 from clipgnn.graphs.exact import ExactBatch
 from clipgnn.graphs.packed import PackedGraphs
 
@@ -109,3 +110,12 @@ def colored_graphs(batch: ExactBatch, colors: Tensor) -> list[tuple[Any, ...]]:
         (tuple(sorted(own)), tuple(sorted(between)))
         for own, between in zip(nodes, edges, strict=True)
     ]
+
+
+def canonical_graphs(batch: ExactBatch) -> list[tuple[Any, ...]]:
+    """Colored graphs by canonical colorings, which those of relabeled copies must equal."""
+    expected = colored_graphs(batch, canonical_colors(batch))
+    for seed in range(3):
+        other, _ = relabeled(batch, seed)
+        assert colored_graphs(other, canonical_colors(other)) == expected
+    return expected

@@ -9,9 +9,9 @@ import pytest
 from tests.coloring.invariant_examples import (
     atlas,
     batch_of,
+    canonical_graphs,
     colored_graphs,
     random_graph,
-    relabeled,
 )
 
 from clipgnn import PackedGraphs
@@ -52,12 +52,7 @@ def test_the_twins_of_a_graph() -> None:
 
 @pytest.mark.needs("igraph")
 def test_the_atlas() -> None:
-    batch = atlas(6).to_batch()
-    expected = colored_graphs(batch, canonical_colors(batch))
-    assert len(set(expected)) == 208
-    for seed in range(3):
-        other, _ = relabeled(batch, seed)
-        assert colored_graphs(other, canonical_colors(other)) == expected
+    assert len(set(canonical_graphs(atlas(6).to_batch()))) == 208
 
 
 @pytest.mark.needs("igraph")
@@ -69,16 +64,12 @@ def test_directed_multigraphs(
     generator = random.Random(3)
     graphs = [random_graph(generator, 4) for _ in range(300)]
     batch = batch_of(graphs, weighted=weighted, attributes=attributes)
-    expected = colored_graphs(batch, canonical_colors(batch))
+    expected = canonical_graphs(batch)
     with monkeypatch.context() as context:
         context.setattr(bliss, "TWINS_FROM", 10**9)
         labeling._caches.clear()
         plain = colored_graphs(batch, canonical_colors(batch))
     assert 100 < len(set(expected)) == len(set(plain)) < 300
-    labeling._caches.clear()
-    for seed in range(3):
-        other, _ = relabeled(batch, seed)
-        assert colored_graphs(other, canonical_colors(other)) == expected
 
 
 @pytest.mark.needs("igraph")

@@ -46,7 +46,7 @@ class Orbits(Scheme):
 
     @override
     def prepare(self, graphs: PackedGraphs, k: int) -> None:
-        _classes(graphs.to_batch(), self.partition_of(graphs))
+        _automorphisms(graphs.to_batch(), self.partition_of(graphs))
 
     @override
     def check_training(self, graphs: PackedGraphs) -> None:
@@ -75,8 +75,8 @@ class _Classes:
     larger: list[int]
 
 
-def _classes(graphs: ExactBatch, partition: Partition) -> list[_Classes]:
-    """Describe the classes of each graph.
+def _automorphisms(graphs: ExactBatch, partition: Partition) -> list[tuple[int, list[list[int]]]]:
+    """Number of colorings of each graph, and generators of its automorphisms.
 
     Raises:
         TooManyColoringsError: if a graph has too many colorings to enumerate, or its automorphisms
@@ -85,7 +85,7 @@ def _classes(graphs: ExactBatch, partition: Partition) -> list[_Classes]:
     """
     trained = f"in training at most {MAX_TRAINING_COLORINGS:,} classes of them"
     totals = enumerable_counts(partition, purpose=f'for coloring="orbits" ({trained})').tolist()
-    classes = []
+    found = []
     for number, generators in enumerate(labeling.automorphism_generators(graphs)):
         if generators is None:
             raise TooManyColoringsError(
@@ -93,8 +93,15 @@ def _classes(graphs: ExactBatch, partition: Partition) -> list[_Classes]:
                 f"{number} were not found within {labeling.TIME_LIMIT:g} s. Use "
                 'coloring="individualized".'
             )
-        classes.append(_classes_under(generators, totals[number]))
-    return classes
+        found.append((totals[number], generators))
+    return found
+
+
+def _classes(graphs: ExactBatch, partition: Partition) -> list[_Classes]:
+    """Describe the classes of each graph; errors are those of `_automorphisms`."""
+    return [
+        _classes_under(generators, total) for total, generators in _automorphisms(graphs, partition)
+    ]
 
 
 def _trainable_classes(graphs: PackedGraphs, partition: Partition) -> list[_Classes]:
